@@ -1,0 +1,1 @@
+"""The vocabulary of Forge: values, ids, states, errors and ports; no input or output."""

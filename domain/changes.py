@@ -1,0 +1,154 @@
+"""What a pull request changes: files, hunks and the mapping of lines between merge base and head."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ChangeStatus(StrEnum):
+    """What happened to a file, in git's terms."""
+
+    added = "added"
+    modified = "modified"
+    deleted = "deleted"
+    renamed = "renamed"
+    copied = "copied"
+    mode_changed = "mode_changed"
+
+
+class ContentKind(StrEnum):
+    """What a file holds at head; only ``text`` is looked into."""
+
+    text = "text"
+    binary = "binary"
+    submodule = "submodule"
+    symlink = "symlink"
+    lfs_pointer = "lfs_pointer"
+
+
+class Hunk(BaseModel):
+    """One hunk of a unified diff with three lines of context.
+
+    ``lines`` keep their first character: space, plus or minus. Line numbers start at 1.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    old_start: int
+    old_length: int
+    new_start: int
+    new_length: int
+    lines: tuple[str, ...]
+
+    def numbered(self) -> Iterator[tuple[int | None, int | None, str]]:
+        """Each line as (old number or None, new number or None, text without its first character)."""
+        old, new = self.old_start, self.new_start
+        for line in self.lines:
+            mark, text = line[:1], line[1:]
+            if mark == "+":
+                yield None, new, text
+                new += 1
+            elif mark == "-":
+                yield old, None, text
+                old += 1
+            else:
+                yield old, new, text
+                old, new = old + 1, new + 1
+
+
+class FileChange(BaseModel):
+    """One file of a pull request, compared with the merge base."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    old_path: str | None = None
+    status: ChangeStatus
+    kind: ContentKind = ContentKind.text
+    old_blob: str | None = None
+    new_blob: str | None = None
+    old_mode: str = "100644"
+    new_mode: str = "100644"
+    additions: int = 0
+    deletions: int = 0
+    hunks: tuple[Hunk, ...] = ()
+
+    @cached_property
+    def added_lines(self) -> dict[int, str]:
+        """New line number → text, for every added line."""
+        return {
+            new: text
+            for hunk in self.hunks
+            for old, new, text in hunk.numbered()
+            if old is None and new is not None
+        }
+
+    @cached_property
+    def shown_lines(self) -> dict[int, int]:
+        """New line number → index of its hunk, for every line a review comment may be attached to on the right."""
+        return {
+            new: index
+            for index, hunk in enumerate(self.hunks)
+            for _, new, _ in hunk.numbered()
+            if new is not None
+        }
+
+    def can_be_commented(self, start: int, end: int) -> bool:
+        """Whether lines start–end (head, inclusive) lie inside one hunk, as GitHub demands of a comment."""
+        first, last = self.shown_lines.get(start), self.shown_lines.get(end)
+        return first is not None and first == last and start <= end
+
+    def head_line(self, base_line: int) -> int | None:
+        """Where an unchanged line of the merge base stands at head; None if the change removed it."""
+        shift = 0
+        for hunk in self.hunks:
+            if base_line < hunk.old_start + (hunk.old_length == 0):
+                break
+            if base_line < hunk.old_start + hunk.old_length:
+                return next((new for old, new, _ in hunk.numbered() if old == base_line), None)
+            shift = (hunk.new_start + hunk.new_length + (hunk.new_length == 0)) - (
+                hunk.old_start + hunk.old_length + (hunk.old_length == 0)
+            )
+        return base_line + shift
+
+
+class FileVersions(BaseModel):
+    """A file's content at the merge base (under its old path) and at head; None where it does not exist."""
+
+    model_config = ConfigDict(frozen=True)
+
+    base: bytes | None
+    head: bytes | None
+
+
+class NotLookedAt(BaseModel):
+    """A file, or a group of files, that a review did not look into, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    reason: str
+
+
+class Change(BaseModel):
+    """Everything a pull request changes between the merge base and its head.
+
+    ``files`` are the ones that can be looked into; ``not_looked_at`` names the others.
+    ``total_files``, ``additions`` and ``deletions`` count the whole change.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: tuple[FileChange, ...]
+    not_looked_at: tuple[NotLookedAt, ...] = ()
+    total_files: int
+    additions: int
+    deletions: int
+
+    def file(self, path: str) -> FileChange | None:
+        """The changed file with this path at head, if it is looked into."""
+        return next((file for file in self.files if file.path == path), None)

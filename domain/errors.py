@@ -1,0 +1,143 @@
+"""Everything that can go wrong, as one tree that decides what happens next.
+
+    ForgeError                     source, severity, recovery
+    ├── ConfigurationError         a setting is missing or wrong: say which, stop
+    ├── DatabaseUnavailable        nothing could be made durable: answer 503
+    ├── CodeHostError              GitHub refused or failed
+    │   ├── RateLimited            wait until a known moment, durably
+    │   ├── Unavailable            5xx, time-out, reset: the effect may have happened
+    │   ├── Unauthorized           credentials are not accepted (any more)
+    │   ├── Forbidden              the App lacks a permission
+    │   ├── NotFound               gone, renamed away or never visible
+    │   └── Unprocessable          GitHub validated the request and said no
+    ├── CodeAccessError            git could not bring the code
+    │   └── CommitGone             the commit does not exist (any more)
+    ├── ToolError                  a check could not do its work; the others go on
+    └── Superseded                 a newer run owns the pull request: stop writing
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+
+class Recovery(StrEnum):
+    """What the pipeline does about an error (SPEC P6)."""
+
+    retry = "retry"  # the same step again, with growing pauses
+    wait = "wait"  # durably, until the moment the error names
+    fallback = "fallback"  # go on without this part and say so
+    stop = "stop"  # end the run with a reason; a person decides
+
+
+class Severity(StrEnum):
+    """How bad an error is for the person waiting."""
+
+    warning = "warning"
+    error = "error"
+    fatal = "fatal"
+
+
+class ForgeError(Exception):
+    """An error with a place in the tree.
+
+    :param message: what happened and why, in one sentence for a person.
+    :param advice: what that person can do about it.
+    """
+
+    source = "forge"
+    severity = Severity.error
+    recovery = Recovery.stop
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+class ConfigurationError(ForgeError):
+    """A setting of the operator is missing or wrong."""
+
+    source = "settings"
+    severity = Severity.fatal
+
+
+class DatabaseUnavailable(ForgeError):
+    """The database did not answer in time."""
+
+    source = "database"
+    recovery = Recovery.retry
+
+
+class CodeHostError(ForgeError):
+    """GitHub refused a request or failed to answer it."""
+
+    source = "github"
+
+
+class RateLimited(CodeHostError):
+    """GitHub asked us to wait.
+
+    :param until: the moment, in UTC, before which no request may be made.
+    """
+
+    severity = Severity.warning
+    recovery = Recovery.wait
+
+    def __init__(self, message: str, until: datetime) -> None:
+        super().__init__(message)
+        self.until = until
+
+
+class Unavailable(CodeHostError):
+    """GitHub did not answer, or with 5xx. A write may have taken effect all the same."""
+
+    recovery = Recovery.retry
+
+
+class Unauthorized(CodeHostError):
+    """GitHub does not accept our credentials."""
+
+
+class Forbidden(CodeHostError):
+    """The App lacks a permission, or the installation is suspended."""
+
+
+class NotFound(CodeHostError):
+    """The object does not exist or is not visible to the App."""
+
+
+class Unprocessable(CodeHostError):
+    """GitHub validated the request and refused it (422)."""
+
+    recovery = Recovery.fallback
+
+
+class CodeAccessError(ForgeError):
+    """git could not bring the code of a pull request."""
+
+    source = "git"
+    recovery = Recovery.retry
+
+
+class CommitGone(CodeAccessError):
+    """The commit does not exist on the remote (any more)."""
+
+    recovery = Recovery.stop
+
+
+class ToolError(ForgeError):
+    """A check could not do its work: it failed, took too long or printed nonsense."""
+
+    source = "tool"
+    severity = Severity.warning
+    recovery = Recovery.fallback
+
+
+class Superseded(ForgeError):
+    """A newer run took the pull request's fencing token."""
+
+    source = "pipeline"
+    severity = Severity.warning

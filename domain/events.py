@@ -1,0 +1,48 @@
+"""An event: one thing that happened, kept for ever in the ledger (SPEC P5)."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.runs import Phase
+
+
+class EventType(StrEnum):
+    """Dot-namespaced event types that are emitted today."""
+
+    run_started = "run.started"
+    run_waiting = "run.waiting"
+    run_resumed = "run.resumed"
+    run_completed = "run.completed"
+    run_failed = "run.failed"
+    run_cancelled = "run.cancelled"
+    phase_entered = "phase.entered"
+    phase_completed = "phase.completed"
+    tool_executed = "tool.executed"
+    finding_detected = "finding.detected"
+    checkpoint_created = "checkpoint.created"
+    permission_refused = "permission.refused"
+
+
+class Event(BaseModel):
+    """One row of the ledger.
+
+    :param trace: the run it belongs to.
+    :param duration: seconds, where something took time.
+    :param cost: USD, where something cost money.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    trace: str
+    time: datetime
+    source: str
+    type: EventType
+    phase: Phase | None = None
+    payload: dict[str, Any] = {}
+    tokens: int = 0
+    cost: float = 0.0
+    duration: float | None = None

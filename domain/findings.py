@@ -1,0 +1,122 @@
+"""A finding: one thing a check has to say about a change, and how it keeps its identity."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from enum import IntEnum, StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Category(StrEnum):
+    """What a finding is about (DESIGN §6)."""
+
+    style = "style"
+    security = "security"
+    correctness = "correctness"
+    performance = "performance"
+    tests = "tests"
+    dependencies = "dependencies"
+
+
+class Severity(StrEnum):
+    """How much a finding matters; ``error`` and above ask for changes."""
+
+    info = "info"
+    warning = "warning"
+    error = "error"
+    critical = "critical"
+
+    @property
+    def rank(self) -> int:
+        return _RANKS[self]
+
+
+_RANKS = {Severity.info: 0, Severity.warning: 1, Severity.error: 2, Severity.critical: 3}
+
+
+class Layer(IntEnum):
+    """The layer of the review that found it (SPEC A4)."""
+
+    static = 1
+    security = 2
+    model = 3
+
+
+class Fix(BaseModel):
+    """A replacement for whole lines of the file at head, as a suggestion block wants it.
+
+    Lines ``start_line`` to ``end_line`` (1-based, inclusive) are replaced by ``replacement``,
+    which holds whole lines without the last line break; empty means the lines are removed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    start_line: int
+    end_line: int
+    replacement: str
+
+
+class RawFinding(BaseModel):
+    """What a tool reported about one version of one file, before it has an identity.
+
+    ``line`` and ``end_line`` are 1-based; None means the file as a whole.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rule: str
+    category: Category
+    severity: Severity
+    confidence: float = Field(ge=0, le=1)
+    path: str
+    line: int | None = None
+    end_line: int | None = None
+    message: str
+    fix: Fix | None = None
+    layer: Layer
+    help_url: str | None = None
+
+
+class Finding(RawFinding):
+    """A finding the pull request introduced, with the fingerprints that follow it from push to push.
+
+    ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
+    ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
+    """
+
+    id: str = ""
+    fingerprint: str
+    trail: str
+
+    @property
+    def where(self) -> str:
+        """``path:line`` for people."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:
+    """The identity of a finding (DESIGN §6, fingerprint 1).
+
+    :param rule: rule id, e.g. ``ruff/F401``.
+    :param path: path at head.
+    :param lines: the file's lines at head.
+    :param line: 1-based line of the finding; None for the whole file.
+    :param occurrence: 0-based index among equal findings, from the top of the file.
+    :returns: 64 hexadecimal characters.
+    """
+    around = [] if line is None else [_normalised(text) for text in lines[max(line - 2, 0) : line + 1]]
+    return _digest("1", rule, path, *around, str(occurrence))
+
+
+def trail(rule: str, path: str, message: str) -> str:
+    """What follows a finding that moved (DESIGN §6, fingerprint 2): rule, path and message without its numbers."""
+    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,34 @@
+"""Makes the identifiers of Forge: ULIDs for what happens, short names for what people type."""
+
+import base64
+import hashlib
+from collections.abc import Collection
+
+from ulid import ULID
+
+
+def new_id() -> str:
+    """A fresh ULID: 26 characters, sortable by time of creation."""
+    return str(ULID())
+
+
+def short(prefix: str, ulid: str) -> str:
+    """How a ULID is shown to people, e.g. ``M-4ZK9QX`` (CONTRACT: prefix and last 6 characters)."""
+    return f"{prefix}-{ulid[-6:]}"
+
+
+def finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
+    """The name of a finding within its pull request.
+
+    :param fingerprint: hexadecimal first fingerprint of the finding.
+    :param taken: names already given to *other* fingerprints of the same pull request.
+    :returns: ``F-`` and 6 base32 characters, free and the same for equal arguments.
+    """
+    salt = 0
+    while True:
+        material = fingerprint if salt == 0 else f"{fingerprint}/{salt}"
+        digest = hashlib.sha256(material.encode()).digest()
+        name = "F-" + base64.b32encode(digest).decode()[:6]
+        if name not in taken:
+            return name
+        salt += 1

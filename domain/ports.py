@@ -1,0 +1,208 @@
+"""What a lower layer needs from above: the code host, the clock, and the journal of steps."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from domain.review import Conclusion
+from domain.runs import RepositoryRef
+
+
+class PullRequest(BaseModel):
+    """A pull request as GitHub describes it at this moment."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    title: str
+    is_open: bool
+    is_draft: bool
+    head_sha: str
+    head_ref: str
+    head_repository_id: int | None  # None: the fork was deleted
+    base_sha: str
+    base_ref: str
+    author_id: int
+    author_login: str
+    author_is_bot: bool
+    author_association: str
+    changed_files: int
+
+    def is_from_fork(self, repository_id: int) -> bool:
+        """Whether its head lives in another repository, or in one that is gone."""
+        return self.head_repository_id != repository_id
+
+
+class Vulnerability(BaseModel):
+    """A known vulnerability of a dependency, as GitHub's advisory database names it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    severity: Literal["low", "moderate", "high", "critical"]
+    advisory: str
+    summary: str
+    url: str
+
+
+class DependencyChange(BaseModel):
+    """One dependency that a pull request adds or removes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    added: bool
+    manifest: str
+    ecosystem: str
+    name: str
+    version: str
+    licence: str | None = None
+    vulnerabilities: tuple[Vulnerability, ...] = ()
+
+
+class Annotation(BaseModel):
+    """An annotation of a check run. Lines are 1-based at head; ``raw_details`` at most 64 KB."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    start_line: int
+    end_line: int
+    level: Literal["notice", "warning", "failure"]
+    title: str
+    message: str
+
+
+class Button(BaseModel):
+    """A button of a completed check run. GitHub: label ≤ 20, description ≤ 40, identifier ≤ 20 characters."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    description: str
+    identifier: str
+
+
+class CheckRun(BaseModel):
+    """What a check run should show. ``conclusion`` makes it completed.
+
+    Any number of annotations may be given: the adapter sends them 50 at a time.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    head_sha: str
+    external_id: str
+    status: Literal["queued", "in_progress", "completed"]
+    title: str
+    summary: str
+    text: str = ""
+    conclusion: Conclusion | None = None
+    annotations: tuple[Annotation, ...] = ()
+    buttons: tuple[Button, ...] = ()
+
+
+class CheckRunRef(BaseModel):
+    """A check run of ours that exists on GitHub."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    external_id: str
+    head_sha: str
+    is_completed: bool
+    conclusion: str | None
+
+
+class InlineComment(BaseModel):
+    """A review comment on lines of the head; ``start_line`` equals ``line`` for a single line."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    start_line: int
+    line: int
+    body: str
+
+
+class DraftReview(BaseModel):
+    """One pull-request review with its inline comments, to be created at once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    head_sha: str
+    body: str
+    comments: tuple[InlineComment, ...]
+
+
+class CodeHost(Protocol):
+    """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
+
+    Reads are repeated by the adapter where that is safe; writes never are: whoever writes
+    looks for the effect by its natural key first (DESIGN invariant 2).
+    """
+
+    async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest: ...
+
+    async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
+        """Open pull requests with this head, also from forks."""
+        ...
+
+    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
+        """A file at ``ref`` (default: the default branch); None if there is none."""
+        ...
+
+    async def dependency_changes(
+        self, repository: RepositoryRef, base_sha: str, head_sha: str
+    ) -> Sequence[DependencyChange] | None:
+        """GitHub's dependency comparison; None where the repository has no dependency graph."""
+        ...
+
+    async def find_check_run(
+        self, repository: RepositoryRef, head_sha: str, external_id: str
+    ) -> CheckRunRef | None: ...
+
+    async def create_check_run(self, repository: RepositoryRef, check: CheckRun) -> CheckRunRef: ...
+
+    async def update_check_run(self, repository: RepositoryRef, check_id: int, check: CheckRun) -> CheckRunRef: ...
+
+    async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        """The id of the App's own review whose body holds ``marker``."""
+        ...
+
+    async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
+        """Create the review; raises ``Unprocessable`` if GitHub refuses any of its positions."""
+        ...
+
+    async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
+        """The live role of an account: none, read, triage, write, maintain or admin.
+
+        The answer counts only if the login still belongs to ``account_id``; otherwise ``none``.
+        """
+        ...
+
+    def clone_url(self, repository: RepositoryRef) -> str: ...
+
+    async def git_credentials(self, repository: RepositoryRef) -> str:
+        """The value of an ``Authorization`` header for git over HTTP."""
+        ...
+
+
+class Clock(Protocol):
+    """The time, so that tests can move it."""
+
+    def now(self) -> datetime:
+        """Now, with time zone UTC."""
+        ...
+
+
+class Journal(Protocol):
+    """Remembers the answers of steps, so that a step which completed is never repeated after a crash."""
+
+    async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """The answer of ``call``, from the journal if this step of this run completed before.
+
+        :param key: name of the step, for people and for the audit; steps are matched by order.
+        """
+        ...

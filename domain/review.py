@@ -1,0 +1,100 @@
+"""The outcome of a review: risk, decision, what each layer did, and the check conclusion that follows."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.changes import NotLookedAt
+from domain.findings import Finding, Layer
+from domain.verdicts import Reason
+
+
+class RiskLevel(StrEnum):
+    """CONTRACT: low 0–24, medium 25–49, high 50–74, critical 75–100."""
+
+    low = "low"
+    medium = "medium"
+    high = "high"
+    critical = "critical"
+
+
+class RiskPart(BaseModel):
+    """One contribution to the risk score: points out of 100 and the fact behind them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    points: int
+    text: str
+
+
+class Risk(BaseModel):
+    """A risk score from 0 to 100 with its parts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    score: int
+    level: RiskLevel
+    parts: tuple[RiskPart, ...]
+
+
+class Decision(StrEnum):
+    """What a review decides (SPEC A4)."""
+
+    approve = "approve"
+    request_changes = "request_changes"
+    require_human = "require_human"
+
+
+class ToolRun(BaseModel):
+    """What one tool did in a layer. ``problem`` says why it could not do its work."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    seconds: float
+    files: int
+    problem: str | None = None
+
+
+class LayerReport(BaseModel):
+    """What one layer of a review did.
+
+    ``missing`` says why a layer that was required could not run at all.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    layer: Layer
+    tools: tuple[ToolRun, ...] = ()
+    missing: str | None = None
+    note: str | None = None
+
+
+class Conclusion(StrEnum):
+    """Conclusions of a check run that Forge uses; ``neutral`` and ``skipped`` would satisfy a required check."""
+
+    success = "success"
+    failure = "failure"
+    action_required = "action_required"
+    cancelled = "cancelled"
+
+
+class Review(BaseModel):
+    """The result of one review run: everything the summary, the checks and the audit need."""
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: int
+    additions: int
+    deletions: int
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+    not_looked_at: tuple[NotLookedAt, ...]
+    risk: Risk
+    decision: Decision
+    reasons: tuple[Reason, ...]
+    conclusion: Conclusion
+    seconds: float

@@ -1,0 +1,109 @@
+"""The states of a run and the moves between them, as one small pure machine.
+
+pending → running ⇄ waiting → completed | failed | cancelled
+"""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class RunState(StrEnum):
+    """CONTRACT, states of a run."""
+
+    pending = "pending"  # admitted, not started
+    running = "running"
+    waiting = "waiting"  # on a person, a limit of GitHub, or a budget
+    completed = "completed"
+    failed = "failed"
+    cancelled = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in {RunState.completed, RunState.failed, RunState.cancelled}
+
+
+class ReasonCode(StrEnum):
+    """Why a run is in its state."""
+
+    none = ""
+    superseded = "superseded"  # a newer push took over
+    closed = "closed"  # the pull request was closed
+    rate_limited = "rate_limited"  # waiting for GitHub
+    commit_gone = "commit_gone"  # force-pushed away, or the fork was deleted
+    access_lost = "access_lost"  # uninstalled, suspended, repository gone
+    breaker = "breaker"
+    budget = "budget"
+    guard = "guard"
+    error = "error"
+
+
+_MOVES: dict[RunState, frozenset[RunState]] = {
+    RunState.pending: frozenset({RunState.running, RunState.cancelled, RunState.failed}),
+    RunState.running: frozenset({RunState.waiting, RunState.completed, RunState.failed, RunState.cancelled}),
+    RunState.waiting: frozenset({RunState.running, RunState.failed, RunState.cancelled}),
+    RunState.completed: frozenset(),
+    RunState.failed: frozenset(),
+    RunState.cancelled: frozenset(),
+}
+
+
+def may_move(current: RunState, target: RunState) -> bool:
+    """Whether a run may go from one state to another."""
+    return target in _MOVES[current]
+
+
+def sources_of(target: RunState) -> frozenset[RunState]:
+    """The states from which a run may come into ``target``."""
+    return frozenset(state for state, targets in _MOVES.items() if target in targets)
+
+
+class Trigger(StrEnum):
+    """What asked for a run; part of its natural key."""
+
+    pull_request = "pull_request"
+    rerequested = "rerequested"  # the re-run button
+    requested_action = "requested_action"  # one of our buttons
+
+
+class Phase(StrEnum):
+    """The phases of the pipeline (SPEC P1)."""
+
+    planning = "planning"
+    implementation = "implementation"
+    review = "review"
+    testing = "testing"
+    deployment = "deployment"
+
+
+class RepositoryRef(BaseModel):
+    """Where a repository is: its installation and numeric id decide, owner and name are for addresses."""
+
+    model_config = ConfigDict(frozen=True)
+
+    installation_id: int
+    id: int
+    owner: str
+    name: str
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner}/{self.name}"
+
+
+class Run(BaseModel):
+    """One run as the ledger knows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    base_sha: str
+    trigger: Trigger
+    attempt: int
+    fence: int
+    state: RunState
+    reason: ReasonCode = ReasonCode.none
+    detail: str = ""
