@@ -79,21 +79,13 @@ class FileChange(BaseModel):
     def added_lines(self) -> dict[int, str]:
         """New line number → text, for every added line."""
         return {
-            new: text
-            for hunk in self.hunks
-            for old, new, text in hunk.numbered()
-            if old is None and new is not None
+            new: text for hunk in self.hunks for old, new, text in hunk.numbered() if old is None and new is not None
         }
 
     @cached_property
     def shown_lines(self) -> dict[int, int]:
         """New line number → index of its hunk, for every line a review comment may be attached to on the right."""
-        return {
-            new: index
-            for index, hunk in enumerate(self.hunks)
-            for _, new, _ in hunk.numbered()
-            if new is not None
-        }
+        return {new: index for index, hunk in enumerate(self.hunks) for _, new, _ in hunk.numbered() if new is not None}
 
     def can_be_commented(self, start: int, end: int) -> bool:
         """Whether lines start–end (head, inclusive) lie inside one hunk, as GitHub demands of a comment."""

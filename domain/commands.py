@@ -1,5 +1,6 @@
 """Everything a webhook can ask Forge to do, as one closed union."""
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -21,25 +22,37 @@ class Command(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class Repeat(StrEnum):
+    """Whether a head that was reviewed before is reviewed again."""
+
+    never = "never"
+    if_excluded = "if_excluded"  # a draft that is ready now
+    always = "always"  # reopened, or a person asked
+
+
 class ReviewPullRequest(Command):
-    """Review this head. ``again`` asks for a new attempt on a head that was reviewed before."""
+    """Review the pull request's head. The live head wins over ``head_sha``, which is only what the event saw."""
 
     kind: Literal["review_pull_request"] = "review_pull_request"
     repository: RepositoryRef
     number: int
     head_sha: str
     trigger: Trigger
-    again: bool = False
+    repeat: Repeat = Repeat.never
     sender: Sender
 
 
 class ReviewCheckedHead(Command):
-    """Review the pull request a check run or check suite belongs to; its number may be missing (forks)."""
+    """Review again the pull request of a check run or check suite.
+
+    GitHub may leave its number out (forks), so it is found by ``run_id``, the check run's ``external_id``,
+    or else by the head.
+    """
 
     kind: Literal["review_checked_head"] = "review_checked_head"
     repository: RepositoryRef
     head_sha: str
-    check_external_id: str | None
+    run_id: str | None
     trigger: Trigger
     sender: Sender
 
@@ -63,18 +76,8 @@ class EndInstallation(Command):
     sender: Sender
 
 
-class ReportMergeGroup(Command):
-    """A merge queue asks for our check on its temporary head."""
-
-    kind: Literal["report_merge_group"] = "report_merge_group"
-    repository: RepositoryRef
-    head_sha: str
-    head_ref: str
-    sender: Sender
-
-
 AnyCommand = Annotated[
-    ReviewPullRequest | ReviewCheckedHead | EndPullRequest | EndInstallation | ReportMergeGroup,
+    ReviewPullRequest | ReviewCheckedHead | EndPullRequest | EndInstallation,
     Field(discriminator="kind"),
 ]
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)

@@ -1,19 +1,19 @@
 """Everything that can go wrong, as one tree that decides what happens next.
 
-    ForgeError                     source, severity, recovery
-    ├── ConfigurationError         a setting is missing or wrong: say which, stop
-    ├── DatabaseUnavailable        nothing could be made durable: answer 503
-    ├── CodeHostError              GitHub refused or failed
-    │   ├── RateLimited            wait until a known moment, durably
-    │   ├── Unavailable            5xx, time-out, reset: the effect may have happened
-    │   ├── Unauthorized           credentials are not accepted (any more)
-    │   ├── Forbidden              the App lacks a permission
-    │   ├── NotFound               gone, renamed away or never visible
-    │   └── Unprocessable          GitHub validated the request and said no
-    ├── CodeAccessError            git could not bring the code
-    │   └── CommitGone             the commit does not exist (any more)
-    ├── ToolError                  a check could not do its work; the others go on
-    └── Superseded                 a newer run owns the pull request: stop writing
+ForgeError                     source, severity, recovery
+├── ConfigurationError         a setting is missing or wrong: say which, stop
+├── DatabaseUnavailable        nothing could be made durable: answer 503
+├── CodeHostError              GitHub refused or failed
+│   ├── RateLimited            wait until a known moment, durably
+│   ├── Unavailable            5xx, time-out, reset: the effect may have happened
+│   ├── Unauthorized           credentials are not accepted (any more)
+│   ├── Forbidden              the App lacks a permission
+│   ├── NotFound               gone, renamed away or never visible
+│   └── Unprocessable          GitHub validated the request and said no
+├── CodeAccessError            git could not bring the code
+│   └── CommitGone             the commit does not exist (any more)
+├── ToolError                  a check could not do its work; the others go on
+└── Superseded                 a newer run owns the pull request: stop writing
 """
 
 from datetime import datetime

@@ -12,6 +12,7 @@ from domain.runs import Phase
 class EventType(StrEnum):
     """Dot-namespaced event types that are emitted today."""
 
+    run_admitted = "run.admitted"
     run_started = "run.started"
     run_waiting = "run.waiting"
     run_resumed = "run.resumed"

@@ -31,6 +31,7 @@ class ReasonCode(StrEnum):
     closed = "closed"  # the pull request was closed
     rate_limited = "rate_limited"  # waiting for GitHub
     commit_gone = "commit_gone"  # force-pushed away, or the fork was deleted
+    excluded = "excluded"  # the repository's configuration leaves it out
     access_lost = "access_lost"  # uninstalled, suspended, repository gone
     breaker = "breaker"
     budget = "budget"
@@ -51,11 +52,6 @@ _MOVES: dict[RunState, frozenset[RunState]] = {
 def may_move(current: RunState, target: RunState) -> bool:
     """Whether a run may go from one state to another."""
     return target in _MOVES[current]
-
-
-def sources_of(target: RunState) -> frozenset[RunState]:
-    """The states from which a run may come into ``target``."""
-    return frozenset(state for state, targets in _MOVES.items() if target in targets)
 
 
 class Trigger(StrEnum):

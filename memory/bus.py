@@ -1,0 +1,23 @@
+"""The event bus of this process: subscribers hear of an event once it is stored (SPEC P5)."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from domain.events import Event
+
+Subscriber = Callable[[Event], None]
+
+
+class Bus:
+    """Subscribers by event type; ``*`` hears everything."""
+
+    def __init__(self) -> None:
+        self._subscribers: dict[str, list[Subscriber]] = defaultdict(list)
+
+    def subscribe(self, kind: str, subscriber: Subscriber) -> None:
+        """Call ``subscriber`` after each event of type ``kind`` (or ``*``) was committed by this process."""
+        self._subscribers[kind].append(subscriber)
+
+    def publish(self, event: Event) -> None:
+        for subscriber in [*self._subscribers[event.type], *self._subscribers["*"]]:
+            subscriber(event)

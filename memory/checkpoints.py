@@ -1,0 +1,57 @@
+"""Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+
+from domain.events import EventType
+from domain.ids import new_id
+from domain.review import Review
+from domain.runs import Phase, Run
+from memory import findings, ledger
+from memory.database import Database
+from memory.tables import CheckpointRow
+
+
+async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
+    """Store the review with its findings named, once; a repeated step gets what was stored before."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.review).with_for_update())
+        if row is not None:
+            return Review.model_validate(row.output)
+        named = review.model_copy(update={"findings": await findings.name_all(session, run, review.findings, now)})
+        row_id = new_id()
+        session.add(
+            CheckpointRow(
+                id=row_id,
+                run_id=run.id,
+                phase=Phase.review.value,
+                output=named.model_dump(mode="json"),
+                time=now,
+            )
+        )
+        for layer in review.layers:
+            for tool in layer.tools:
+                ledger.tell(
+                    session,
+                    run.id,
+                    EventType.tool_executed,
+                    now,
+                    source=tool.tool,
+                    phase=Phase.review,
+                    payload={"files": tool.files, "problem": tool.problem},
+                    duration=tool.seconds,
+                )
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
+        return named
+
+
+async def load_review(database: Database, run: Run) -> Review | None:
+    """The review of a run, if that phase was completed."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.review))
+        return None if row is None else Review.model_validate(row.output)
+
+
+def _of_phase(run: Run, phase: Phase):
+    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase.value)

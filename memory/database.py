@@ -1,0 +1,198 @@
+"""Opens the database, SQLite or PostgreSQL, and turns its failures into ours."""
+
+import sqlite3
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    TypeDecorator,
+    create_engine,
+    event,
+    make_url,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase
+
+from domain.errors import ConfigurationError, DatabaseUnavailable
+from memory.bus import Bus
+
+TOLD = "told"  # key of a session's info: the events to publish after its commit
+
+__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "sync_engine"]
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets time zones, so they are put back on the way out."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def parse_url(url: str) -> URL:
+    """The database address of the settings.
+
+    :raises ConfigurationError: if it is neither SQLite nor PostgreSQL.
+    """
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or parsed.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise ConfigurationError(
+            "FORGE_DATABASE_URL is not a database address Forge understands.",
+            "Use sqlite:///path/to/forge.db or postgresql://user:password@host/database.",
+        )
+    if parsed.get_backend_name() == "sqlite" and parsed.database in {None, "", ":memory:"}:
+        raise ConfigurationError(
+            "FORGE_DATABASE_URL names an SQLite database in memory, which would not survive a restart.",
+            "Name a file, e.g. sqlite:///forge.db.",
+        )
+    return parsed
+
+
+def sync_engine(url: str, *, busy_seconds: float = 30, pool_size: int = 5) -> Engine:
+    """An engine for DBOS and for grouped commits in a thread.
+
+    :param busy_seconds: how long SQLite waits for another writer (30 s for workers, 3 s for the door).
+    """
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(parsed.set(drivername="sqlite"), pool_size=pool_size, max_overflow=20)
+        _prepare_sqlite(engine, busy_seconds)
+        return engine
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_size=pool_size,
+        max_overflow=20,
+        pool_timeout=busy_seconds,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": max(2, int(busy_seconds))},
+    )
+
+
+def _async_engine(url: str) -> AsyncEngine:
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_async_engine(parsed.set(drivername="sqlite+aiosqlite"), pool_size=5, max_overflow=20)
+        _prepare_sqlite(engine.sync_engine, 30)
+        return engine
+    return create_async_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=5, pool_pre_ping=True)
+
+
+def _prepare_sqlite(engine: Engine, busy_seconds: float) -> None:
+    """WAL, durable commits, and transactions that take the write lock at their first write.
+
+    Set on connect: a ``begin`` listener would keep DBOS from launching.
+    """
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: object) -> None:  # pyright: ignore[reportUnusedFunction]
+        connection.isolation_level = "IMMEDIATE"
+        cursor = connection.cursor()
+        for pragma in (
+            f"busy_timeout={int(busy_seconds * 1000)}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+        if sqlite3.sqlite_version_info < (3, 42):  # DBOS asks for 'subsec', which came with 3.42
+            connection.create_function("unixepoch", 1, _unixepoch)
+
+
+def _unixepoch(_modifier: str) -> float:
+    return datetime.now(UTC).timestamp()
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+    # GitHub's ids passed 2^31 long ago.
+    type_annotation_map: ClassVar[dict[type, Any]] = {datetime: Utc, int: BigInteger}
+
+
+class Database:
+    """The database as the rest of Forge uses it: short transactions on the event loop."""
+
+    def __init__(self, url: str, bus: Bus | None = None) -> None:
+        self.bus = bus or Bus()
+        self._engine = _async_engine(url)
+        self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[AsyncSession]:
+        """A session that commits at the end.
+
+        A transaction that decides must write first: SQLite takes its lock at the first write.
+
+        :raises DatabaseUnavailable: if the database cannot be reached, is locked, full or read-only.
+        """
+        try:
+            async with self._sessions.begin() as session:
+                yield session
+        except (DBAPIError, PoolTimeout) as error:
+            raise _translated(error) from error
+        for told in session.info.get(TOLD, ()):
+            self.bus.publish(told)
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self._engine.dialect.name
+
+    async def ping(self) -> None:
+        """Prove that the database answers and can be written to.
+
+        :raises DatabaseUnavailable: if it does not.
+        """
+        async with self.transaction() as session:
+            await session.execute(text("UPDATE executors SET pid = pid WHERE id = ''"))
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+@contextmanager
+def begin(engine: Engine) -> Generator[Connection]:
+    """A transaction on a connection of a synchronous engine.
+
+    :raises DatabaseUnavailable: as :meth:`Database.transaction`.
+    """
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except (DBAPIError, PoolTimeout) as error:
+        raise _translated(error) from error
+
+
+def _translated(error: DBAPIError | PoolTimeout) -> Exception:
+    """Failures of the database become ours; mistakes in our own statements stay what they are."""
+    if isinstance(error, DBAPIError) and type(error).__name__ not in {"OperationalError", "InterfaceError"}:
+        return error
+    cause = getattr(error, "orig", None) or error
+    return DatabaseUnavailable(f"The database did not take part: {cause}", "Check its state, space and permissions.")
+
+
+def insert_new(dialect: str, table: type[Base], values: dict[str, Any]) -> Any:
+    """An insert that leaves an existing row alone; ``rowcount`` tells which it was."""
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    return insert(table).values(**values).on_conflict_do_nothing()

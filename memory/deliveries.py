@@ -1,0 +1,70 @@
+"""Stores what the door accepted, several deliveries in one commit, and what became of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from memory.database import Connection, Database, insert_new
+from memory.tables import DeliveryRow
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``."""
+
+    guid: str
+    event: str
+    action: str
+    received_at: datetime
+    command: dict[str, Any] | None
+    reason: str
+
+
+def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
+    """Insert the deliveries; for each, whether it was new."""
+    return [_store_one(connection, delivery) for delivery in deliveries]
+
+
+def _store_one(connection: Connection, delivery: Delivery) -> bool:
+    values = {
+        "guid": delivery.guid,
+        "event": delivery.event,
+        "action": delivery.action,
+        "received_at": delivery.received_at,
+        "outcome": "ignored" if delivery.command is None else "accepted",
+        "reason": delivery.reason,
+        "command": delivery.command,
+        "finished_at": delivery.received_at if delivery.command is None else None,
+    }
+    insert = insert_new(connection.dialect.name, DeliveryRow, values).returning(DeliveryRow.guid)
+    return connection.execute(insert).first() is not None
+
+
+async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
+    """Record what became of an accepted delivery."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(DeliveryRow)
+            .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
+            .values(reason=reason, finished_at=now)
+        )
+
+
+async def find(database: Database, guid: str) -> DeliveryRow | None:
+    """The delivery with this GUID."""
+    async with database.transaction() as session:
+        return await session.get(DeliveryRow, guid)
+
+
+async def counts(database: Database) -> dict[tuple[str, str, str], int]:
+    """How many deliveries there are by (event, outcome, reason)."""
+    async with database.transaction() as session:
+        rows = await session.execute(
+            select(DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason, func.count()).group_by(
+                DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason
+            )
+        )
+        return {(event, outcome, reason): number for event, outcome, reason, number in rows.tuples()}

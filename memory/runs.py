@@ -1,0 +1,296 @@
+"""Keeps runs and the fencing token of each pull request: admission, moves between states, supersession."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.commands import Repeat
+from domain.events import EventType
+from domain.ids import new_id
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
+from memory import ledger
+from memory.database import Database, insert_new
+from memory.tables import PullRequestRow, RunRow
+
+_FINAL = [state.value for state in RunState if state.is_final]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once."""
+
+    admitted_by: str
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    base_sha: str
+    trigger: Trigger
+    repeat: Repeat
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What became of a candidate.
+
+    ``run`` is None if this head was reviewed before; ``stale`` if the fence moved since the caller looked,
+    so that it must look at GitHub again; ``superseded`` are the runs it put an end to.
+    """
+
+    run: Run | None
+    superseded: tuple[Run, ...] = ()
+    stale: bool = False
+
+
+async def fence(database: Database, repository_id: int, number: int) -> int:
+    """The current fencing token of a pull request; 0 if nothing ever ran there."""
+    async with database.transaction() as session:
+        return await _fence(session, repository_id, number)
+
+
+async def admit(database: Database, candidate: Candidate, seen_fence: int, now: datetime) -> Admission:
+    """Let a candidate in, unless its natural key ran before, and take the pull request's fencing token for it.
+
+    :param seen_fence: the token from before the caller asked GitHub for the live head; if it moved since,
+        another run may have seen a newer head.
+    """
+    async with database.transaction() as session:
+        await _lock(session, database, candidate.repository.id, candidate.number)
+        known = await session.scalar(select(RunRow).where(RunRow.admitted_by == candidate.admitted_by))
+        if known is not None:
+            return Admission(_run(known), await _superseded_by(session, known))
+        if await _fence(session, candidate.repository.id, candidate.number) != seen_fence:
+            return Admission(None, stale=True)
+        attempt = await _next_attempt(session, candidate)
+        if attempt is None:
+            return Admission(None)
+        row = _new_row(candidate, attempt, seen_fence + 1, now)
+        session.add(row)
+        superseded = await _take_fence(
+            session, candidate.repository.id, candidate.number, ReasonCode.superseded, f"superseded by {row.id}", now
+        )
+        ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
+        return Admission(_run(row), superseded)
+
+
+async def end_all(
+    database: Database, repository_id: int, number: int, reason: ReasonCode, detail: str, now: datetime
+) -> tuple[Run, ...]:
+    """Take the fencing token from whatever runs on a pull request; the runs that were stopped.
+
+    ``detail`` names what stopped them, so that a repeated step finds the same runs again.
+    """
+    async with database.transaction() as session:
+        await _lock(session, database, repository_id, number)
+        stopped = await _take_fence(session, repository_id, number, reason, detail, now)
+        earlier = await session.scalars(
+            select(RunRow).where(
+                RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail
+            )
+        )
+        return tuple({run.id: run for run in [*stopped, *map(_run, earlier)]}.values())
+
+
+async def move(
+    database: Database,
+    run_id: str,
+    target: RunState,
+    now: datetime,
+    reason: ReasonCode = ReasonCode.none,
+    detail: str = "",
+) -> bool:
+    """Bring a run into a state, if its machine allows the move; whether it is in that state now."""
+    async with database.transaction() as session:
+        before = await session.scalar(
+            update(RunRow).where(RunRow.id == run_id).values(state=RunRow.state).returning(RunRow.state)
+        )
+        if before is None or before == target.value:
+            return before == target.value
+        if not may_move(RunState(before), target):
+            return False
+        changes = {"state": target.value, "reason": reason.value, "detail": detail, **_times(before, target, now)}
+        await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changes))
+        ledger.tell(session, run_id, _event(before, target), now, payload={"reason": reason.value, "detail": detail})
+        return True
+
+
+async def get(database: Database, run_id: str) -> Run | None:
+    """The run with this id."""
+    async with database.transaction() as session:
+        row = await session.get(RunRow, run_id)
+        return None if row is None else _run(row)
+
+
+async def is_current(database: Database, run: Run) -> bool:
+    """Whether the run still holds its pull request's fencing token."""
+    async with database.transaction() as session:
+        return await _fence(session, run.repository.id, run.number) == run.fence
+
+
+async def latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
+    """The newest runs first."""
+    query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
+    async with database.transaction() as session:
+        return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
+
+
+async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
+    """Runs on this head, newest first."""
+    query = (
+        select(RunRow)
+        .where(RunRow.repository_id == repository_id, RunRow.head_sha == head_sha)
+        .order_by(RunRow.id.desc())
+    )
+    async with database.transaction() as session:
+        return [_run(row) for row in await session.scalars(query)]
+
+
+async def active_of_installation(
+    database: Database, installation_id: int, repository_ids: Sequence[int] | None
+) -> Sequence[Run]:
+    """Runs of an installation that are not final, of all its repositories or of some."""
+    query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))
+    if repository_ids is not None:
+        query = query.where(RunRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        return [_run(row) for row in await session.scalars(query)]
+
+
+_EVENTS = {
+    RunState.running: EventType.run_started,
+    RunState.waiting: EventType.run_waiting,
+    RunState.completed: EventType.run_completed,
+    RunState.failed: EventType.run_failed,
+    RunState.cancelled: EventType.run_cancelled,
+}
+
+
+def _event(before: str, target: RunState) -> EventType:
+    if before == RunState.waiting.value and target is RunState.running:
+        return EventType.run_resumed
+    return _EVENTS[target]
+
+
+def _times(before: str, target: RunState, now: datetime) -> dict[str, datetime]:
+    if before == RunState.pending.value and target is RunState.running:
+        return {"started_at": now}
+    return {"finished_at": now} if target.is_final else {}
+
+
+async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> None:
+    """Make sure the pull request's row exists and hold it until the end of the transaction."""
+    values = {"repository_id": repository_id, "number": number, "fence": 0}
+    await session.execute(insert_new(database.dialect, PullRequestRow, values))
+    await session.execute(
+        update(PullRequestRow)
+        .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
+        .values(fence=PullRequestRow.fence)
+    )
+
+
+async def _fence(session: AsyncSession, repository_id: int, number: int) -> int:
+    return (
+        await session.scalar(
+            select(PullRequestRow.fence).where(
+                PullRequestRow.repository_id == repository_id, PullRequestRow.number == number
+            )
+        )
+    ) or 0
+
+
+async def _take_fence(
+    session: AsyncSession, repository_id: int, number: int, reason: ReasonCode, detail: str, now: datetime
+) -> tuple[Run, ...]:
+    """Raise the fence and cancel the runs that held an older one."""
+    current = await _fence(session, repository_id, number)
+    active = list(
+        await session.scalars(
+            select(RunRow).where(
+                RunRow.repository_id == repository_id,
+                RunRow.number == number,
+                RunRow.fence <= current,
+                RunRow.state.not_in(_FINAL),
+            )
+        )
+    )
+    await session.execute(
+        update(PullRequestRow)
+        .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
+        .values(fence=current + 1)
+    )
+    for row in active:
+        row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, reason.value, detail, now
+        ledger.tell(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
+    return tuple(_run(row) for row in active)
+
+
+async def _next_attempt(session: AsyncSession, candidate: Candidate) -> int | None:
+    """The attempt of a new run on this head, or None if it must not run again."""
+    same_head = (
+        RunRow.repository_id == candidate.repository.id,
+        RunRow.number == candidate.number,
+        RunRow.head_sha == candidate.head_sha,
+        RunRow.base_sha == candidate.base_sha,
+    )
+    last = await session.scalar(select(RunRow).where(*same_head).order_by(RunRow.attempt.desc(), RunRow.id.desc()))
+    if last is None:
+        return 1
+    wanted = candidate.repeat is Repeat.always or (
+        candidate.repeat is Repeat.if_excluded and last.reason == ReasonCode.excluded.value
+    )
+    highest = await session.scalar(select(func.max(RunRow.attempt)).where(*same_head)) or 0
+    return highest + 1 if wanted else None
+
+
+async def _superseded_by(session: AsyncSession, row: RunRow) -> tuple[Run, ...]:
+    found = await session.scalars(
+        select(RunRow).where(
+            RunRow.repository_id == row.repository_id,
+            RunRow.number == row.number,
+            RunRow.detail == f"superseded by {row.id}",
+        )
+    )
+    return tuple(map(_run, found))
+
+
+def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
+    return RunRow(
+        id=new_id(),
+        admitted_by=candidate.admitted_by,
+        installation_id=candidate.repository.installation_id,
+        repository_id=candidate.repository.id,
+        owner=candidate.repository.owner,
+        name=candidate.repository.name,
+        number=candidate.number,
+        head_sha=candidate.head_sha,
+        base_sha=candidate.base_sha,
+        trigger=candidate.trigger.value,
+        attempt=attempt,
+        fence=fence,
+        state=RunState.pending.value,
+        reason="",
+        detail="",
+        created_at=now,
+        started_at=None,
+        finished_at=None,
+    )
+
+
+def _run(row: RunRow) -> Run:
+    return Run(
+        id=row.id,
+        repository=RepositoryRef(
+            installation_id=row.installation_id, id=row.repository_id, owner=row.owner, name=row.name
+        ),
+        number=row.number,
+        head_sha=row.head_sha,
+        base_sha=row.base_sha,
+        trigger=Trigger(row.trigger),
+        attempt=row.attempt,
+        fence=row.fence,
+        state=RunState(row.state),
+        reason=ReasonCode(row.reason),
+        detail=row.detail,
+    )

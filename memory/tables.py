@@ -1,0 +1,169 @@
+"""The tables of Forge. DBOS keeps its own beside them in the same database."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.database import Base
+
+
+class DeliveryRow(Base):
+    """One webhook delivery that was answered with 202. The command is what it asked for."""
+
+    __tablename__ = "deliveries"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)
+    event: Mapped[str]
+    action: Mapped[str]
+    received_at: Mapped[datetime] = mapped_column(index=True)
+    outcome: Mapped[str]  # accepted | ignored
+    reason: Mapped[str]  # why it was ignored; what became of it otherwise
+    command: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    finished_at: Mapped[datetime | None]
+
+
+class PullRequestRow(Base):
+    """The fencing token of a pull request: only the run that holds the current one may write."""
+
+    __tablename__ = "pull_requests"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    fence: Mapped[int]
+
+
+class RunRow(Base):
+    """One run. Its natural key is unique: repository, number, head, base, trigger, attempt."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        UniqueConstraint("repository_id", "number", "head_sha", "base_sha", "trigger", "attempt", name="natural_key"),
+        Index("runs_by_state", "state"),
+        Index("runs_by_head", "repository_id", "head_sha"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    admitted_by: Mapped[str] = mapped_column(unique=True)  # the delivery
+    installation_id: Mapped[int]
+    repository_id: Mapped[int]
+    owner: Mapped[str]
+    name: Mapped[str]
+    number: Mapped[int]
+    head_sha: Mapped[str]
+    base_sha: Mapped[str]
+    trigger: Mapped[str]
+    attempt: Mapped[int]
+    fence: Mapped[int]
+    state: Mapped[str]
+    reason: Mapped[str]
+    detail: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class CheckpointRow(Base):
+    """The output of a phase, so that a run goes on from there."""
+
+    __tablename__ = "checkpoints"
+    __table_args__ = (UniqueConstraint("run_id", "phase", name="checkpoint_of_phase"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    phase: Mapped[str]
+    output: Mapped[dict[str, Any]] = mapped_column(JSON)
+    time: Mapped[datetime]
+
+
+class FindingRow(Base):
+    """A finding of a pull request; the fingerprint keeps it the same from push to push."""
+
+    __tablename__ = "findings"
+    __table_args__ = (
+        UniqueConstraint("repository_id", "number", "fingerprint", name="finding_identity"),
+        UniqueConstraint("repository_id", "number", "name", name="finding_name"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    name: Mapped[str]
+    fingerprint: Mapped[str]
+    trail: Mapped[str]
+    content: Mapped[dict[str, Any]] = mapped_column(JSON)
+    first_run: Mapped[str]
+    last_run: Mapped[str]
+    posted_by: Mapped[str | None]  # the run whose review carries it
+    created_at: Mapped[datetime]
+
+
+class OutboxRow(Base):
+    """One write to GitHub. It is looked for by its natural key before it is repeated after a crash."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (UniqueConstraint("run_id", "step", "kind", name="one_write_per_step"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    step: Mapped[str]
+    kind: Mapped[str]  # check | review
+    state: Mapped[str]  # pending | done
+    remote_id: Mapped[int | None]
+    created_at: Mapped[datetime]
+    done_at: Mapped[datetime | None]
+
+
+class EventRow(Base):
+    """The ledger of events: append-only."""
+
+    __tablename__ = "events"
+    __table_args__ = (
+        Index("events_by_trace", "trace", "id"),
+        Index("events_by_type", "type", "time"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    trace: Mapped[str]
+    time: Mapped[datetime]
+    source: Mapped[str]
+    type: Mapped[str]
+    phase: Mapped[str | None]
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    tokens: Mapped[int]
+    cost: Mapped[float]
+    duration: Mapped[float | None]
+
+
+class ExecutorRow(Base):
+    """The lease of a process on its executor id; lapsed, its workflows are recovered by another."""
+
+    __tablename__ = "executors"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    instance: Mapped[str]
+    host: Mapped[str]
+    pid: Mapped[int]
+    lease_until: Mapped[datetime]
+
+
+class WaitRow(Base):
+    """A workflow that waits for a moment on our clock."""
+
+    __tablename__ = "waits"
+
+    workflow_id: Mapped[str] = mapped_column(primary_key=True)
+    until: Mapped[datetime]
+    reason: Mapped[str]
+
+
+class LimitRow(Base):
+    """Until when GitHub asked us not to send anything for an installation (0: the App itself)."""
+
+    __tablename__ = "github_limits"
+
+    installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    until: Mapped[datetime]
+    reason: Mapped[str]
+    streak: Mapped[int]

@@ -1,0 +1,28 @@
+"""Keeps which workflow waits until which moment; a sweep on our clock wakes them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, select
+
+from memory.database import Database, insert_new
+from memory.tables import WaitRow
+
+
+async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
+    """Let a workflow wait; a repeated call changes nothing."""
+    values = {"workflow_id": workflow_id, "until": until, "reason": reason}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, WaitRow, values))
+
+
+async def due(database: Database, now: datetime) -> Sequence[str]:
+    """The workflows whose moment has come."""
+    async with database.transaction() as session:
+        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
+
+
+async def remove(database: Database, workflow_id: str) -> None:
+    """The workflow does not wait any more."""
+    async with database.transaction() as session:
+        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))

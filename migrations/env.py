@@ -1,0 +1,16 @@
+"""Runs alembic on the connection it is handed; there is no other way in."""
+
+from typing import cast
+
+from alembic import context
+
+from memory import tables
+from memory.database import Base, Connection
+
+connection = cast(Connection, context.config.attributes["connection"])
+context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
+if connection.dialect.name == "postgresql":  # two processes that start at once take turns
+    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7052017)")
+with context.begin_transaction():
+    context.run_migrations()
+del tables
