@@ -116,19 +116,25 @@ class FileVersions(BaseModel):
 
 
 class NotLookedAt(BaseModel):
-    """A file, or a group of files, that a review did not look into, and why."""
+    """A file, or a group of files, that a review did not look into, and why.
+
+    ``matters`` is true for source a person must then look at: too large, too many, unreadable name.
+    Generated, vendored and binary files, submodules and the like do not matter in that sense.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     path: str
     reason: str
+    matters: bool = False
 
 
 class Change(BaseModel):
     """Everything a pull request changes between the merge base and its head.
 
     ``files`` are the ones that can be looked into; ``not_looked_at`` names the others.
-    ``total_files``, ``additions`` and ``deletions`` count the whole change.
+    ``total_files`` and ``paths`` (at head, odd characters escaped) cover the whole change;
+    ``additions`` and ``deletions`` count the lines of ``files``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -140,6 +146,7 @@ class Change(BaseModel):
     total_files: int
     additions: int
     deletions: int
+    paths: tuple[str, ...] = ()
 
     def file(self, path: str) -> FileChange | None:
         """The changed file with this path at head, if it is looked into."""

@@ -16,6 +16,7 @@ ForgeError                     source, severity, recovery
 └── Superseded                 a newer run owns the pull request: stop writing
 """
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -141,3 +142,26 @@ class Superseded(ForgeError):
 
     source = "pipeline"
     severity = Severity.warning
+
+
+def to_json(error: ForgeError) -> dict[str, str]:
+    """The error as a journal keeps it."""
+    kept = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
+    return kept | {"until": error.until.isoformat()} if isinstance(error, RateLimited) else kept
+
+
+def from_json(kept: Mapping[str, object]) -> ForgeError:
+    """The error that :func:`to_json` kept."""
+    message, until = str(kept["message"]), kept.get("until")
+    if isinstance(until, str):
+        return RateLimited(message, datetime.fromisoformat(until))
+    return _BY_NAME.get(str(kept["error"]), ForgeError)(message, str(kept["advice"]))
+
+
+def _family(parent: type[ForgeError]) -> Iterator[type[ForgeError]]:
+    for child in parent.__subclasses__():
+        yield child
+        yield from _family(child)
+
+
+_BY_NAME = {kind.__name__: kind for kind in _family(ForgeError)}

@@ -7,6 +7,8 @@ from enum import IntEnum, StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from domain.changes import Change
+
 
 class Category(StrEnum):
     """What a finding is about (DESIGN §6)."""
@@ -83,11 +85,21 @@ class Finding(RawFinding):
 
     ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
     ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
+    ``on_diff`` says that a review comment may stand on its lines.
     """
 
     id: str = ""
     fingerprint: str
     trail: str
+    on_diff: bool = False
+
+    @property
+    def comment_lines(self) -> tuple[int, int]:
+        """First and last line a comment stands on: those its suggestion replaces, else those it is about."""
+        if self.fix is not None:
+            return self.fix.start_line, self.fix.end_line
+        start = self.line or 1
+        return start, max(start, self.end_line or start)
 
     @property
     def where(self) -> str:
@@ -112,6 +124,21 @@ def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, oc
 def trail(rule: str, path: str, message: str) -> str:
     """What follows a finding that moved (DESIGN §6, fingerprint 2): rule, path and message without its numbers."""
     return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))
+
+
+def place(finding: Finding, change: Change) -> Finding:
+    """The finding with ``on_diff`` set, cut down to what can stand on the diff.
+
+    A fix that reaches outside a hunk is dropped, and so is the end of a range that does.
+    """
+    file = change.file(finding.path)
+    if file is None or finding.line is None:
+        return finding
+    if finding.fix is not None and not file.can_be_commented(finding.fix.start_line, finding.fix.end_line):
+        finding = finding.model_copy(update={"fix": None})
+    if not file.can_be_commented(*finding.comment_lines):
+        finding = finding.model_copy(update={"end_line": finding.line})
+    return finding.model_copy(update={"on_diff": file.can_be_commented(*finding.comment_lines)})
 
 
 def _normalised(text: str) -> str:

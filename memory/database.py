@@ -15,6 +15,7 @@ from sqlalchemy import (
     TypeDecorator,
     create_engine,
     event,
+    inspect,
     make_url,
     text,
 )
@@ -30,7 +31,7 @@ from memory.bus import Bus
 
 TOLD = "told"  # key of a session's info: the events to publish after its commit
 
-__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "sync_engine"]
+__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "sync_engine", "upsert"]
 
 
 class Utc(TypeDecorator[datetime]):
@@ -196,3 +197,9 @@ def insert_new(dialect: str, table: type[Base], values: dict[str, Any]) -> Any:
     """An insert that leaves an existing row alone; ``rowcount`` tells which it was."""
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
     return insert(table).values(**values).on_conflict_do_nothing()
+
+
+def upsert(dialect: str, table: type[Base], values: dict[str, Any], instead: dict[str, Any]) -> Any:
+    """An insert that updates an existing row; ``instead`` replaces values in that case."""
+    insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table).values(**values)
+    return insert.on_conflict_do_update(index_elements=list(inspect(table).primary_key), set_={**values, **instead})

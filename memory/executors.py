@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import delete, or_, select, update
 
 from memory.database import Database, insert_new
 from memory.tables import ExecutorRow
@@ -62,3 +62,9 @@ async def lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
         return (
             await session.scalars(select(ExecutorRow.id).where(ExecutorRow.id != own, ExecutorRow.lease_until <= now))
         ).all()
+
+
+async def forget(database: Database, executor_id: str, now: datetime) -> None:
+    """Drop an executor whose lease ran out and whose work was taken over, unless it came back."""
+    async with database.transaction() as session:
+        await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, ExecutorRow.lease_until <= now))

@@ -1,39 +1,47 @@
 """Keeps until when GitHub asked us to be quiet, for every process and across restarts."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, update
+from sqlalchemy import case, delete
 
-from memory.database import Database, insert_new
+from memory.database import Database, upsert
 from memory.tables import LimitRow
 
 
-class Limits:
-    """GitHub's limits per installation, in the database; 0 stands for the App itself."""
+@dataclass(frozen=True)
+class Limit:
+    """An order by GitHub to send nothing before ``until`` for an installation; 0 is the App itself.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    :param streak: how many such orders came in a row.
+    """
 
-    async def blocked_until(self, installation_id: int) -> datetime | None:
-        """The moment before which nothing may be sent, which may be past."""
-        async with self._database.transaction() as session:
-            row = await session.get(LimitRow, installation_id)
-            return None if row is None else row.until
+    until: datetime
+    reason: str
+    streak: int
 
-    async def streak(self, installation_id: int) -> int:
-        """How many limits in a row GitHub answered with."""
-        async with self._database.transaction() as session:
-            row = await session.get(LimitRow, installation_id)
-            return 0 if row is None else row.streak
 
-    async def block(self, installation_id: int, until: datetime, reason: str, streak: int) -> None:
-        """Send nothing before ``until``."""
-        values = {"installation_id": installation_id, "until": until, "reason": reason, "streak": streak}
-        async with self._database.transaction() as session:
-            await session.execute(insert_new(self._database.dialect, LimitRow, values))
-            await session.execute(update(LimitRow).where(LimitRow.installation_id == installation_id).values(**values))
+async def last(database: Database, installation_id: int) -> Limit | None:
+    """The latest order, also when it has passed."""
+    async with database.transaction() as session:
+        row = await session.get(LimitRow, installation_id)
+        return None if row is None else Limit(row.until, row.reason, row.streak)
 
-    async def clear(self, installation_id: int) -> None:
-        """The limit is over and the streak with it."""
-        async with self._database.transaction() as session:
-            await session.execute(delete(LimitRow).where(LimitRow.installation_id == installation_id))
+
+async def remember(database: Database, installation_id: int, limit: Limit) -> None:
+    """Store an order; where another one lasts longer, its end stays."""
+    values = {
+        "installation_id": installation_id,
+        "until": limit.until,
+        "reason": limit.reason,
+        "streak": limit.streak,
+    }
+    later = case((LimitRow.until > limit.until, LimitRow.until), else_=limit.until)
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, LimitRow, values, {"until": later}))
+
+
+async def forget(database: Database, installation_id: int) -> None:
+    """The installation is gone, or an operator lifts the block."""
+    async with database.transaction() as session:
+        await session.execute(delete(LimitRow).where(LimitRow.installation_id == installation_id))

@@ -1,0 +1,51 @@
+# Every command of the project. Each one installs first what it needs.
+.DEFAULT_GOAL := help
+.PHONY: help install lint test demo serve bench chaos lock clean
+
+BIN := .venv/bin
+# pyright would otherwise ask the network for a newer version of itself
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: ## make .venv with everything, and .venv/bin/forge; at once when nothing changed
+	@bin/install
+
+lint: install ## style, format, types and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+test: lint ## lint and all tests: everything CI checks
+	$(BIN)/pytest -n 2 --inline-snapshot=disable
+
+demo: install ## the main job against a local GitHub: no account, no key
+	$(BIN)/forge demo
+
+serve: install ## the server, with the settings of the environment or .env
+	$(BIN)/forge serve
+
+bench: install ## the benchmarks: ratios against a baseline of the same run
+	$(BIN)/pytest tests/bench --capture=no --timeout=0
+
+chaos: install ## long sweeps of kills and faults
+	$(BIN)/pytest tests/chaos --capture=no --timeout=0
+
+# From the public index only, for every platform. A pin stays unless told otherwise:
+# make lock UPGRADE=--upgrade, or UPGRADE='--upgrade-package NAME'.
+UPGRADE ?=
+UV = $(or $(shell command -v uv),$(BIN)/uv)
+LOCK = $(UV) pip compile --no-config --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --annotation-style line $(UPGRADE)
+
+lock: install ## write the requirement files anew from pyproject.toml
+	@command -v $(UV) >/dev/null || $(BIN)/python -m pip install --quiet uv
+	@$(LOCK) pyproject.toml --output-file requirements.txt
+	@$(LOCK) pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt
+	@$(LOCK) --group build --constraint requirements-dev.txt --output-file requirements-build.txt
+
+clean: ## remove .venv and every cache
+	rm -rf .venv dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

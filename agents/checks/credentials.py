@@ -1,0 +1,106 @@
+"""Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.checks.subject import Subject, ToolReport
+from agents.checks.work import Shift, each
+from domain.findings import Category, Layer, RawFinding, Severity
+
+NAMES = {
+    "aws-access-key": "an AWS access key id",
+    "aws-secret-key": "an AWS secret key",
+    "azure-storage-key": "an Azure storage key",
+    "github-token": "a GitHub token",
+    "gitlab-token": "a GitLab token",
+    "slack-token": "a Slack token",
+    "stripe-key": "a live Stripe key",
+    "jwt": "a JSON Web Token",
+    "npm-token": "an npm token",
+    "openai-key": "an OpenAI key",
+    "anthropic-key": "an Anthropic key",
+    "pypi-token": "a PyPI token",
+    "sendgrid-key": "a SendGrid key",
+    "square-secret": "a Square secret",
+    "mailchimp-key": "a Mailchimp key",
+    "twilio-key": "a Twilio API key",
+    "telegram-token": "a Telegram bot token",
+    "discord-token": "a Discord bot token",
+    "google-oauth-secret": "a Google OAuth client secret",
+    "digitalocean-token": "a DigitalOcean token",
+    "hugging-face-token": "a Hugging Face token",
+    "private-key": "a private key",
+    "basic-auth": "a password inside a URL",
+    "keyword": "a hard-coded credential",
+}
+"""Kind of credential → what people call it."""
+
+_PIECE = 200_000
+# Known formats and key material are certain; the others are guesses from a name or a place.
+_GUESSED = {"keyword": (Severity.error, 0.65), "basic-auth": (Severity.error, 0.8), "jwt": (Severity.error, 0.8)}
+_HELP = "https://docs.github.com/code-security/secret-scanning"
+
+
+async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
+    """Scan the added lines of all files."""
+    changed = [file for file in files if file.change.added_lines]
+    pieces = list(_pieces(changed))
+    answers, problem = await each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
+    findings = tuple(
+        _finding(hit["path"], hit["kind"], hit["line"])
+        for _, answer in answers
+        for hit in cast(list[dict[str, Any]], answer)
+    )
+    return ToolReport(head=findings, files=len(changed), problem=problem)
+
+
+def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
+    """Files in groups, so that small ones share a request and a large one that fails takes no others with it."""
+    groups: list[list[Subject]] = []
+    size = _PIECE
+    for file in files:
+        length = sum(map(len, file.change.added_lines.values()))
+        if size + length > _PIECE:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += length
+    return groups
+
+
+def _request(piece: Sequence[Subject]) -> JsonValue:
+    return [
+        {
+            "path": file.path,
+            "added": [[line, text] for line, text in file.change.added_lines.items()],
+            "removed": [
+                text for hunk in file.change.hunks for old, new, text in hunk.numbered() if old and new is None
+            ],
+        }
+        for file in piece
+    ]
+
+
+def _finding(path: str, kind: str, line: int) -> RawFinding:
+    severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
+    certain = kind not in _GUESSED
+    name = NAMES[kind]
+    return RawFinding(
+        rule=f"secret/{kind}",
+        category=Category.security,
+        severity=severity,
+        confidence=confidence,
+        path=path,
+        line=line,
+        end_line=line,
+        message=(
+            f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
+            if certain
+            else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
+            "if not, add `pragma: allowlist secret` to the line."
+        ),
+        layer=Layer.security,
+        help_url=_HELP,
+    )

@@ -1,0 +1,81 @@
+"""Layer 1 for everything else: the linters a repository configures, in a sandbox that contains code of others."""
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from agents.checks import sarif
+from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_written, write_versions
+from agents.checks.words import bounded
+from domain.configuration import Linter
+from domain.errors import ToolError
+from domain.findings import RawFinding
+from workspace.sandbox import BUBBLEWRAP, LIMITS, Command, Sandbox
+
+_ENOUGH = BUBBLEWRAP  # level 2 will do as well once it exists
+
+
+class NoSandbox(ToolError):
+    """There is no sandbox here that contains code of others."""
+
+
+async def check(
+    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, *, trusted: bool, seconds: float
+) -> ToolReport:
+    """Run a linter on both versions of the changed files that match its paths.
+
+    :param trusted: the code is the caller's own; limits are then enough.
+    :raises NoSandbox: nothing here contains what the linter might execute.
+    :raises ToolError: the linter could not do its work.
+    """
+    matching = [file for file in files if can_be_written(file.path) and _matches(file.path, linter.paths)]
+    if not matching:
+        return ToolReport()
+    reason = sandbox.why_not(_ENOUGH)
+    if reason is not None and not trusted:
+        raise NoSandbox(
+            f"{linter.name} may execute code of the pull request and was not run, because {reason}.",
+            "Install bubblewrap where Forge runs, or allow it to make user namespaces.",
+        )
+    level = LIMITS if reason is not None else _ENOUGH
+    with sandbox.folder() as folder:
+        await asyncio.to_thread(write_versions, folder, matching)
+        head, base = await asyncio.gather(
+            _run(linter, HEAD, folder, matching, sandbox, level, seconds),
+            _run(linter, BASE, folder, [file for file in matching if file.base is not None], sandbox, level, seconds),
+        )
+    return ToolReport(head, base, files=len(matching))
+
+
+async def _run(
+    linter: Linter, side: str, folder: Path, files: Sequence[Subject], sandbox: Sandbox, level: int, seconds: float
+) -> tuple[RawFinding, ...]:
+    if not files:
+        return ()
+    root = folder / side
+    try:
+        words = shlex.split(linter.run)
+    except ValueError as error:
+        raise ToolError(f"The command line of {linter.name} cannot be split: {error}.") from None
+    command = Command((*words, *("./" + file.path for file in files)), root, seconds=seconds)
+    done = await sandbox.run(command, level)
+    if done.status is None:
+        raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
+    if not done.stdout.is_complete:
+        raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
+    lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
+    try:
+        return sarif.read(done.stdout.data, linter.name, lines, "/workspace" if level >= BUBBLEWRAP else str(root))
+    except ToolError as error:
+        said = bounded(done.stderr.data.decode(errors="replace"), 200)
+        ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
+        raise ToolError(error.message + ended) from None
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a path matches a glob; ``**`` also stands for no folder at all."""
+    return any(
+        fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", "")) for pattern in patterns
+    )

@@ -1,0 +1,30 @@
+"""What a path says about a file: some are judged more mildly, some are not written by people."""
+
+import re
+
+_TEST_OR_DOCUMENT = re.compile(
+    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
+    r"|(^|/)(test_[^/]*|conftest\.py|[^/]*[._-](test|tests|spec|mock|fixture)s?\.[^/]+)$"
+    r"|\.(md|mdx|rst|adoc|txt|snap|example|sample|template|tmpl|dist|tpl|j2)$|\.(example|sample|template)\.",
+    re.IGNORECASE,
+)
+_CONFIGURATION = re.compile(r"(^|/)\.env(\.|$)|\.(env|cfg|conf|cnf|properties|tfvars)$|(^|/)\.(npmrc|pypirc)$", re.IGNORECASE)
+_MACHINE_MADE = re.compile(
+    r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|[^/]+\.lock)$|\.min\.(js|css)$|\.(map|svg|ipynb)$",
+    re.IGNORECASE,
+)
+
+
+def is_test_or_document(path: str) -> bool:
+    """Whether a file is a test, an example or a document."""
+    return _TEST_OR_DOCUMENT.search(path) is not None
+
+
+def is_configuration(path: str) -> bool:
+    """Whether values stand in this file without quotes."""
+    return _CONFIGURATION.search(path) is not None
+
+
+def is_machine_made(path: str) -> bool:
+    """Whether a program wrote this file: a lock file, minified or generated."""
+    return _MACHINE_MADE.search(path) is not None

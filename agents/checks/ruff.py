@@ -1,0 +1,231 @@
+"""Layer 1 for Python: ruff, isolated from every configuration file, on both versions of the changed files."""
+
+import asyncio
+import codecs
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.checks.fixes import Edit, whole_lines
+from agents.checks.ruff_settings import RuffSettings, settings_for, without_configuration
+from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_written
+from agents.checks.words import bounded, message
+from domain.errors import ToolError
+from domain.findings import Category, Fix, Layer, RawFinding, Severity
+from workspace.sandbox import LIMITS, Command, Completed, Sandbox, tool_path
+
+SYNTAX = "ruff/invalid-syntax"
+FORMAT = "ruff/format"
+
+_ERRORS = (
+    *("invalid-syntax", "F404", "F407", "F50", "F52", "F62", "F63", "F7", "F82", "F901", "PLE"),
+    *("B016", "B030", "PLW0133", "PLW1501", "G101", "T100", "RUF016"),
+)
+_NOT_ERRORS = ("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643")
+_CORRECTNESS = (
+    *("invalid-syntax", "F", "B", "PLE", "PLW", "ASYNC", "RUF0", "LOG", "G101", "T100", "PIE79", "INT", "YTT"),
+    *("A0", "BLE", "DTZ", "E7", "E9", "TRY", "PGH", "SLF", "ARG", "DJ", "NPY", "PD", "AIR", "FAST"),
+)
+_BY_CATEGORY = {
+    Category.security: ("S", "PLE25"),
+    Category.performance: ("PERF", "FURB"),
+    Category.tests: ("PT",),
+    Category.correctness: _CORRECTNESS,
+}
+
+
+async def check(
+    files: Sequence[Subject],
+    folder: Path,
+    sandbox: Sandbox,
+    *,
+    project: Mapping[str, bytes],
+    first_party: Sequence[str],
+    seconds: float,
+) -> ToolReport:
+    """Lint both versions of the files that are written below ``folder``.
+
+    :raises ToolError: ruff could not do its work.
+    """
+    usable = [file for file in files if can_be_written(file.path)]
+    groups: dict[RuffSettings, list[Subject]] = {}
+    for file in usable:
+        groups.setdefault(settings_for(file.path, project, first_party), []).append(file)
+    runs = [_Run(sandbox, folder, settings, members, seconds) for settings, members in groups.items()]
+    reports = await asyncio.gather(*(run.report() for run in runs))
+    skipped = len(files) - len(usable)
+    notes = dict.fromkeys(report.note for report in reports if report.note)
+    return ToolReport(
+        head=tuple(finding for report in reports for finding in report.head),
+        base=tuple(finding for report in reports for finding in report.base),
+        unread=frozenset(path for report in reports for path in report.unread),
+        files=len(usable),
+        problem=f"{skipped} files have names that cannot be written to disk." if skipped else None,
+        note=" ".join(notes) or None,
+    )
+
+
+class _Run:
+    """ruff on the files that share one configuration."""
+
+    def __init__(
+        self, sandbox: Sandbox, folder: Path, settings: RuffSettings, files: Sequence[Subject], seconds: float
+    ) -> None:
+        self._sandbox = sandbox
+        self._folder = folder
+        self._settings = settings
+        self._files = {file.path: file for file in files}
+        self._seconds = seconds
+
+    async def report(self) -> ToolReport:
+        try:
+            (head, base), unformatted = await asyncio.gather(self._both_sides(), self._unformatted())
+        except _NotAccepted as error:
+            self._settings = without_configuration(
+                self._settings, f"ruff did not accept the repository's settings and ran with its default rules: {error}"
+            )
+            (head, base), unformatted = await self._both_sides(), ()
+        unread = frozenset(finding.path for finding in base if finding.rule == SYNTAX)
+        return ToolReport((*_one_syntax_error(head), *unformatted), base, unread, note=self._settings.note)
+
+    async def _both_sides(self) -> tuple[tuple[RawFinding, ...], tuple[RawFinding, ...]]:
+        old = [path for path, file in self._files.items() if file.base is not None]
+        head, base = await asyncio.gather(self._lint(HEAD, list(self._files)), self._lint(BASE, old))
+        return head, base
+
+    async def _lint(self, side: str, paths: Sequence[str]) -> tuple[RawFinding, ...]:
+        if not paths:
+            return ()
+        done = await self._ruff(side, paths, "check", "--output-format=json", "--exit-zero", "--no-fix")
+        try:
+            entries: list[dict[str, Any]] = json.loads(done.stdout.data)
+            found = [self._finding(side, entry) for entry in entries]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ToolError("ruff's answer could not be read.") from error
+        return tuple(finding for finding in found if finding is not None)
+
+    async def _unformatted(self) -> tuple[RawFinding, ...]:
+        """Files that were formatted before and no longer are, where the repository uses ruff."""
+        candidates = [path for path, file in self._files.items() if file.base is not None]
+        if not self._settings.configured or not candidates:
+            return ()
+        now, before = await asyncio.gather(self._reformatted(HEAD, candidates), self._reformatted(BASE, candidates))
+        return tuple(
+            RawFinding(
+                rule=FORMAT,
+                category=Category.style,
+                severity=Severity.info,
+                confidence=1.0,
+                path=path,
+                message="This file was formatted with ruff and no longer is. Run `ruff format` on it.",
+                layer=Layer.static,
+                help_url="https://docs.astral.sh/ruff/formatter/",
+            )
+            for path in candidates
+            if path in now and path not in before
+        )
+
+    async def _reformatted(self, side: str, paths: Sequence[str]) -> frozenset[str]:
+        """Paths ruff would reformat; those it cannot read count as reformatted, so that they prove nothing."""
+        done = await self._ruff(side, paths, "format", "--check")
+        lines = done.stdout.data.decode(errors="replace").splitlines()
+        would = {line.removeprefix("Would reformat: ") for line in lines if line.startswith("Would reformat: ")}
+        prefix = f"{self._settings.folder}/" if self._settings.folder else ""
+        found = {prefix + name.removeprefix("./") for name in would}
+        if done.status == 2:
+            said = done.stderr.data.decode(errors="replace")
+            found |= {path for path in paths if path.removeprefix(prefix) in said} if side == BASE else set()
+        return frozenset(found)
+
+    async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
+        root = self._folder / side / self._settings.folder
+        prefix = f"{self._settings.folder}/" if self._settings.folder else ""
+        arguments = [part for value in self._settings.arguments for part in ("--config", value)]
+        names = ["./" + path.removeprefix(prefix) for path in paths]
+        argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
+        done = await self._sandbox.run(
+            Command((*argv, *options, *arguments, "--", *names), root, seconds=self._seconds), LIMITS
+        )
+        if done.status is None:
+            raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
+        if not done.stdout.is_complete:
+            raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
+        if done.status == 2 and command == "check":
+            said = bounded(done.stderr.data.decode(errors="replace"), 300)
+            raise _NotAccepted(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
+        if done.status not in (0, 1, 2):
+            raise ToolError(f"ruff ended with status {done.status}.")
+        return done
+
+    def _finding(self, side: str, entry: dict[str, Any]) -> RawFinding | None:
+        root = self._folder / side
+        path = Path(entry["filename"]).relative_to(root).as_posix()
+        file = self._files.get(path)
+        code: str = entry["code"] or "invalid-syntax"
+        if file is None or code == "E902":
+            return None
+        first, last = entry["location"]["row"], entry["end_location"]["row"]
+        if last > first and entry["end_location"]["column"] == 1:
+            last -= 1
+        lines = len(file.head_lines if side == HEAD else file.base_lines)
+        first, last = min(first, lines), min(last, lines)
+        category = _category(code)
+        return RawFinding(
+            rule=f"ruff/{code}",
+            category=category,
+            severity=_severity(code, category),
+            confidence=0.95,
+            path=path,
+            line=first,
+            end_line=last,
+            message=message(f"ruff/{code}", entry["message"]),
+            fix=_fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None,
+            layer=Layer.static,
+            help_url=entry["url"],
+        )
+
+
+class _NotAccepted(Exception):
+    """ruff refused the settings; its text says why."""
+
+
+def _fix(file: Subject, fix: dict[str, Any], first: int, last: int) -> Fix | None:
+    if fix["applicability"] != "safe" or file.head.startswith(codecs.BOM_UTF8):
+        return None
+    edits = [
+        Edit(
+            edit["location"]["row"],
+            edit["location"]["column"],
+            edit["end_location"]["row"],
+            edit["end_location"]["column"],
+            edit["content"],
+        )
+        for edit in fix["edits"]
+    ]
+    return whole_lines(file.head_text, edits, first, last)
+
+
+def _category(code: str) -> Category:
+    return next((category for category, prefixes in _BY_CATEGORY.items() if _is(code, prefixes)), Category.style)
+
+
+def _severity(code: str, category: Category) -> Severity:
+    if _is(code, _ERRORS) and not _is(code, _NOT_ERRORS):
+        return Severity.error
+    return Severity.info if category is Category.style else Severity.warning
+
+
+def _is(code: str, prefixes: Sequence[str]) -> bool:
+    """Whether a rule belongs to one of these families: ``S`` holds S602 but not SIM102."""
+    return any(code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha()) for prefix in prefixes)
+
+
+def _one_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
+    """The first syntax error of each file: those behind it mostly follow from it."""
+    first: dict[str, RawFinding] = {}
+    for finding in findings:
+        known = first.get(finding.path)
+        if finding.rule == SYNTAX and (known is None or (finding.line or 0) < (known.line or 0)):
+            first[finding.path] = finding
+    return [finding for finding in findings if finding.rule != SYNTAX or finding is first[finding.path]]

@@ -1,0 +1,272 @@
+"""What of a repository's ruff configuration at the merge base is honoured, as arguments for an isolated ruff.
+
+Only values that are plain data are taken. Nothing that names another file is: ``extend``, ``src``, ``cache-dir`` and
+the like are not read at all.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+# Rules that are on for everybody. Each finds code that fails when it runs, or that does not do what it says; none is
+# about taste. A repository takes one out with `ignore`.
+DEFAULT_RULES: tuple[str, ...] = (
+    "F401",  # an import nothing uses: left over, or its use was lost
+    "F402",  # a loop variable hides an import
+    "F404",  # a late __future__ import is a syntax error
+    "F407",  # an unknown __future__ feature is a syntax error
+    "F50",  # wrong % arguments raise, mostly when the message is needed
+    "F52",  # the same for .format()
+    "F6",  # repeated dictionary keys, `is` with literals, asserts on tuples
+    "F7",  # break, continue, return and yield in wrong places
+    "F81",  # a definition replaced before it was used: one of the two is lost
+    "F82",  # names that do not exist
+    "F841",  # a local variable nothing reads: often a misspelt name
+    "F901",  # raise NotImplemented raises a TypeError
+    "PLE",  # what pylint calls errors: wrong signatures of special methods, logging arguments, hidden characters
+    "PLW0127",  # x = x
+    "PLW0129",  # an assert on a text is always true
+    "PLW0133",  # an exception is made but not raised
+    "PLW0177",  # a comparison with NaN is always false
+    "PLW0245",  # super without brackets
+    "PLW0711",  # except A or B catches only A
+    "PLW1501",  # an open mode that does not exist raises
+    "PLW1508",  # a default of an environment variable that is no text
+    "PLW2101",  # a lock that is released at once
+    "B002",  # ++x does nothing
+    "B003",  # assigning os.environ does not change the environment
+    "B005",  # strip() with several letters strips any of them
+    "B006",  # a mutable default is shared between calls
+    "B012",  # return in finally swallows exceptions
+    "B015",  # a comparison whose result is lost
+    "B016",  # raise of a literal is a TypeError
+    "B018",  # an expression whose result is lost
+    "B020",  # a loop that overwrites what it iterates over
+    "B021",  # an f-string is no docstring
+    "B022",  # suppress() without an exception suppresses nothing
+    "B023",  # a function made in a loop sees only the last value
+    "B025",  # the second handler of the same exception never runs
+    "B029",  # except () catches nothing
+    "B030",  # except with something that is no exception raises
+    "B031",  # a group of groupby is empty the second time
+    "B032",  # an annotation that was meant as an assignment
+    "B035",  # a dict comprehension with one key
+    "B039",  # a mutable default of a ContextVar is shared
+    "ASYNC100",  # a time-out around nothing that can wait
+    "ASYNC105",  # a coroutine that is never awaited
+    "ASYNC210",  # a blocking HTTP request stops every other task of the event loop
+    "ASYNC212",  # the same with httpx
+    "ASYNC221",  # the same by running a process
+    "ASYNC222",  # the same by waiting for one
+    "ASYNC251",  # the same by time.sleep
+    "RUF006",  # a task nobody holds can be collected before it is done
+    "RUF008",  # a mutable default of a dataclass is shared
+    "RUF016",  # an index of an impossible type raises
+    "RUF018",  # an assignment in an assert is gone with -O
+    "RUF024",  # dict.fromkeys shares its mutable value
+    "RUF026",  # defaultdict(default_factory=...) makes a key of that name
+    "RUF033",  # a default of __post_init__ is never used
+    "RUF049",  # a dataclass that is an enum does not work
+    "LOG014",  # exc_info outside a handler logs "NoneType: None"
+    "G101",  # extra= with a reserved name raises
+    "T100",  # a debugger left in
+    "PIE794",  # a field defined twice
+    "PIE796",  # an enum value used twice is an alias
+    "INT",  # a message formatted before it is translated is never found
+    "YTT",  # comparisons of sys.version that fail since 3.10
+)
+
+# They need the whole tree, or its files' modes, and we look at the changed files only.
+NEEDS_THE_TREE = ("INP", "EXE", "TC001", "TC002", "TC003", "RUF200", "TID252", "D104", "E902")
+IMPORT_ORDER = "I001"
+_RUFF_CLASSIC = ("E4", "E7", "E9", "F")
+
+_TOP = ("line-length", "indent-width", "preview", "builtins", "exclude", "extend-exclude", "namespace-packages")
+_LINT = (
+    *("per-file-ignores", "extend-per-file-ignores", "exclude", "dummy-variable-rgx"),
+    *("allowed-confusables", "external", "task-tags", "typing-modules", "logger-objects", "preview"),
+    *("explicit-preview-rules", "fixable", "unfixable", "extend-fixable", "ignore-init-module-imports"),
+)
+_PLUGINS = (
+    *("flake8-annotations", "flake8-bandit", "flake8-boolean-trap", "flake8-bugbear", "flake8-builtins"),
+    *("flake8-comprehensions", "flake8-copyright", "flake8-errmsg", "flake8-gettext", "flake8-implicit-str-concat"),
+    *("flake8-import-conventions", "flake8-pytest-style", "flake8-quotes", "flake8-self", "flake8-tidy-imports"),
+    *("flake8-type-checking", "flake8-unused-arguments", "isort", "mccabe", "pep8-naming", "pycodestyle"),
+    *("pydoclint", "pydocstyle", "pyflakes", "pylint", "pyupgrade", "ruff"),
+)
+_FORMAT = (
+    *("quote-style", "indent-style", "line-ending", "skip-magic-trailing-comma", "preview", "exclude"),
+    *("docstring-code-format", "docstring-code-line-length"),
+)
+_CONFIGURATION_FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
+_LARGEST, _LONGEST_LIST, _LONGEST_TEXT = 200_000, 1000, 500
+_NEWEST = "py314"
+
+
+@dataclass(frozen=True)
+class RuffSettings:
+    """How ruff is run on the files of one folder.
+
+    :param folder: folder of the configuration within the repository, "" for the root.
+    :param arguments: ``--config`` arguments.
+    :param configured: whether the repository configures ruff here; otherwise only our own rules are on.
+    :param chosen: rule prefixes the repository selected.
+    :param note: what could not be honoured.
+    """
+
+    folder: str
+    arguments: tuple[str, ...]
+    configured: bool = False
+    chosen: tuple[str, ...] = ()
+    note: str | None = None
+
+
+def settings_for(path: str, project: Mapping[str, bytes], first_party: Sequence[str] = ()) -> RuffSettings:
+    """The settings that hold for a file: those of the nearest folder with a configuration, as ruff itself has it.
+
+    :param path: path of the file at head.
+    :param project: configuration files at the merge base, by path.
+    :param first_party: names of the repository's own top-level packages; without them the order of imports cannot be judged.
+    """
+    note: str | None = None
+    for folder in PurePosixPath(path).parents:
+        for name in _CONFIGURATION_FILES:
+            where = name if str(folder) == "." else f"{folder}/{name}"
+            if where not in project:
+                continue
+            section, problem = _section(where, project[where])
+            note = note or problem
+            if section is not None:
+                return _configured(str(folder), where, section, _oldest_python(project), tuple(first_party))
+    return RuffSettings("", _defaults(_oldest_python(project) or _NEWEST), note=note)
+
+
+def without_configuration(settings: RuffSettings, problem: str) -> RuffSettings:
+    """The default settings, when ruff did not accept the repository's."""
+    return RuffSettings(settings.folder, _defaults(_NEWEST), note=problem)
+
+
+def _defaults(target: str) -> tuple[str, ...]:
+    return (
+        _set("target-version", target),
+        _set("lint.select", list(DEFAULT_RULES)),
+        _set("lint.per-file-ignores", {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}),
+    )
+
+
+def _section(where: str, content: bytes) -> tuple[dict[str, Any] | None, str | None]:
+    """The ruff part of a configuration file; None if it has none or cannot be used, with the reason."""
+    if len(content) > _LARGEST:
+        return None, f"{where} is too large to read."
+    try:
+        document: dict[str, Any] = tomllib.loads(content.decode())
+        if where.rsplit("/", 1)[-1] == "pyproject.toml":
+            document = document.get("tool", {}).get("ruff")
+    except (ValueError, AttributeError, RecursionError):
+        return None, f"{where} at the merge base is not valid TOML, so ruff ran with its default rules."
+    if not isinstance(document, dict):
+        return None, None
+    if "extend" in document:
+        return None, f"{where} extends another file, which is not followed, so ruff ran with its default rules."
+    return cast(dict[str, Any], document), None
+
+
+def _configured(
+    folder: str, where: str, section: dict[str, Any], oldest: str | None, first_party: tuple[str, ...]
+) -> RuffSettings:
+    # Options of the linter may also stand at the top, as they did in older versions.
+    lint = {key: value for key, value in section.items() if key not in ("lint", "format")} | _table(section, "lint")
+    selected, extended = _texts(lint.get("select")), _texts(lint.get("extend-select"))
+    chosen = (selected if "select" in lint else _RUFF_CLASSIC) + extended
+    ignored = _texts(lint.get("ignore")) + _texts(lint.get("extend-ignore"))
+    # Where a family is ignored, our more specific code would win over it.
+    ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
+    unavailable = [*NEEDS_THE_TREE, *(() if first_party else (IMPORT_ORDER,))]
+    target = section.get("target-version")
+    arguments = [
+        _set("target-version", target if _is_python_version(target) else oldest or _NEWEST),
+        _set("lint.select", [*chosen, *ours]),
+        _set("lint.ignore", [*ignored, *unavailable]),
+    ]
+    arguments += _values("", section, _TOP)
+    arguments += _values("lint.", lint, _LINT)
+    for plugin in _PLUGINS:
+        options = dict(_table(lint, plugin))
+        if plugin == "isort":
+            options["known-first-party"] = [*_texts(options.get("known-first-party")), *first_party]
+        arguments += _values(f"lint.{plugin}.", options, list(options))
+    arguments += _values("format.", _table(section, "format"), _FORMAT)
+    return RuffSettings("" if folder == "." else folder, tuple(arguments), configured=True, chosen=chosen, note=None)
+
+
+def _values(prefix: str, table: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    return [
+        _set(prefix + key, table[key])
+        for key in keys
+        if key in table and re.fullmatch(r"[a-z0-9-]+", key) and _is_plain(table[key])
+    ]
+
+
+def _is_plain(value: object, depth: int = 0) -> bool:
+    if isinstance(value, bool | int):
+        return True
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_TEXT and value.isprintable() and not _leads_outside(value)
+    if depth >= 2:
+        return False
+    if isinstance(value, list):
+        items = cast(list[object], value)
+        return len(items) <= _LONGEST_LIST and all(_is_plain(item, depth + 1) for item in items)
+    if isinstance(value, dict):
+        table = cast(dict[str, object], value)
+        return len(table) <= _LONGEST_LIST and all(
+            _is_plain(key, 2) and _is_plain(item, depth + 1) for key, item in table.items()
+        )
+    return False
+
+
+def _leads_outside(text: str) -> bool:
+    """Paths and patterns are matched within the folder of the configuration only."""
+    return text.startswith(("/", "~")) or ".." in text.split("/")
+
+
+def _set(key: str, value: object) -> str:
+    return f"{key}={_toml(value)}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        table = cast(dict[str, object], value)
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in table.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in cast(list[object], value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key)
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in cast(list[object], value) if isinstance(item, str) and re.fullmatch(r"[A-Z]+\d*", item))
+
+
+def _is_python_version(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"py3\d{1,2}", value) is not None
+
+
+def _oldest_python(project: Mapping[str, bytes]) -> str | None:
+    """The oldest Python the project says it supports, as ruff names it."""
+    try:
+        required = tomllib.loads(project.get("pyproject.toml", b"").decode())["project"]["requires-python"]
+        found = re.search(r"(?:>=|~=|==)\s*3\.(\d{1,2})", str(required))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return f"py3{min(max(int(found.group(1)), 7), 15)}" if found else None

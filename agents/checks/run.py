@@ -1,0 +1,207 @@
+"""Runs layers 1 and 2 on a change: every tool at the same time, on both versions, and keeps what the change introduced."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.checks import bandit, credentials, linters, ruff, scripts, workflows
+from agents.checks.dependencies import vulnerable
+from agents.checks.identity import identified, without_repetitions
+from agents.checks.introduced import introduced, on_added_lines
+from agents.checks.subject import Subject, ToolReport, subjects, write_versions
+from agents.checks.toolbox import Toolbox
+from agents.checks.work import Shift
+from domain.changes import Change, FileVersions
+from domain.configuration import Linter
+from domain.errors import ToolError
+from domain.findings import Finding, Layer, RawFinding
+from domain.ports import DependencyChange
+from domain.review import LayerReport, ToolRun
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What layers 1 and 2 found, gravest first, and what each tool did."""
+
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+
+
+async def run_checks(
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    *,
+    project: Mapping[str, bytes],
+    linters: Sequence[Linter],
+    dependencies: Sequence[DependencyChange] | None,
+    toolbox: Toolbox,
+    first_party: Sequence[str] = (),
+    trusted: bool = False,
+) -> CheckResult:
+    """Check a change.
+
+    :param versions: path at head → both versions of the changed files.
+    :param project: the merge base's configuration of ruff: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml`` by path.
+    :param linters: those the repository configures.
+    :param dependencies: the code host's comparison; None where there is none.
+    :param first_party: the repository's own top-level packages; the order of imports is judged only with them.
+    :param trusted: the code is the caller's own checkout, so linters may run without a sandbox.
+    :returns: the findings the change introduced. A tool that failed is named in its layer, with the reason.
+    """
+    files = subjects(change, versions)
+    with toolbox.sandbox.folder() as folder:
+        tools = _tools(files, folder, toolbox, project, first_party, linters, trusted)
+        written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
+        await asyncio.to_thread(write_versions, folder, written)
+        outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
+    outcomes.append(_compared_dependencies(change, dependencies))
+    return CheckResult(_kept(files, outcomes), _layers(outcomes, dependencies is not None))
+
+
+@dataclass(frozen=True)
+class _Tool:
+    name: str
+    layer: Layer
+    check: Callable[[], Awaitable[ToolReport]]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    tool: str
+    layer: Layer
+    report: ToolReport
+    seconds: float
+    missing: str | None = None
+
+
+def _tools(
+    files: Sequence[Subject],
+    folder: Path,
+    toolbox: Toolbox,
+    project: Mapping[str, bytes],
+    first_party: Sequence[str],
+    configured: Sequence[Linter],
+    trusted: bool,
+) -> list[_Tool]:
+    """Every tool that has something to look at."""
+    sandbox, seconds = toolbox.sandbox, toolbox.seconds
+    shift = Shift(toolbox.pool, seconds)
+    python = [file for file in files if file.is_python]
+    automation = [file for file in files if workflows.is_workflow(file.path)]
+    shell = [file for file in files if scripts.is_script(file)]
+    tools: list[_Tool] = []
+    if python:
+        tools += [
+            _Tool(
+                "ruff",
+                Layer.static,
+                lambda: ruff.check(
+                    python, folder, sandbox, project=project, first_party=first_party, seconds=seconds
+                ),
+            ),
+            _Tool("bandit", Layer.security, lambda: bandit.check(python, shift)),
+        ]
+    if files:
+        tools.append(_Tool("detect-secrets", Layer.security, lambda: credentials.check(files, shift)))
+    if automation:
+        tools.append(
+            _Tool("zizmor", Layer.security, lambda: workflows.check(automation, folder, sandbox, seconds=seconds))
+        )
+    if shell:
+        tools.append(_Tool("patterns", Layer.security, lambda: scripts.check(shell, shift)))
+    return tools + [_linter(linter, files, toolbox, trusted) for linter in configured]
+
+
+def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, trusted: bool) -> _Tool:
+    return _Tool(
+        linter.name,
+        Layer.static,
+        lambda: linters.check(linter, files, toolbox.sandbox, trusted=trusted, seconds=toolbox.seconds),
+    )
+
+
+async def _attempt(tool: _Tool) -> _Outcome:
+    """What a tool did; whatever goes wrong with it is its own problem and not that of the others."""
+    started = time.monotonic()
+    missing: str | None = None
+    try:
+        report = await tool.check()
+    except linters.NoSandbox as error:
+        report, missing = ToolReport(problem=str(error)), str(error)
+    except ToolError as error:
+        report = ToolReport(problem=str(error))
+    except Exception as error:  # a tool's surprise must not cost the review
+        report = ToolReport(problem=f"{tool.name} failed unexpectedly ({type(error).__name__}).")
+    return _Outcome(tool.name, tool.layer, report, time.monotonic() - started, missing)
+
+
+def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange] | None) -> _Outcome:
+    found = vulnerable(change, dependencies or ())
+    return _Outcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies or ())), 0.0)
+
+
+def _kept(files: Sequence[Subject], outcomes: Sequence[_Outcome]) -> tuple[Finding, ...]:
+    """The findings the change introduced, each said once, gravest first."""
+    by_path = {file.path: file for file in files}
+    lines = {file.path: file.head_lines for file in files}
+    kept: list[Finding] = []
+    for outcome in outcomes:
+        report = outcome.report
+        named = identified(report.head, lines)
+        for path in dict.fromkeys(finding.path for finding in named):
+            head = [finding for finding in named if finding.path == path]
+            base = [finding for finding in report.base if finding.path == path]
+            file = by_path.get(path)
+            kept += head if file is None else _new(file, head, base, path in report.unread)
+    return tuple(sorted(without_repetitions(_unquoted(kept)), key=_order))
+
+
+def _new(file: Subject, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool) -> Sequence[Finding]:
+    if unread and not any(finding.rule == ruff.SYNTAX for finding in head):
+        return on_added_lines(file.change, head)
+    return introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
+
+
+def _unquoted(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, without fixes that would quote a line with a credential."""
+    secret = {(finding.path, finding.line) for finding in findings if finding.rule.startswith("secret/")}
+    return [
+        finding.model_copy(update={"fix": None})
+        if finding.fix is not None
+        and any((finding.path, line) in secret for line in range(finding.fix.start_line, finding.fix.end_line + 1))
+        else finding
+        for finding in findings
+    ]
+
+
+def _order(finding: Finding) -> tuple[int, str, int, str]:
+    return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
+
+
+def _layers(outcomes: Sequence[_Outcome], compared: bool) -> tuple[LayerReport, ...]:
+    return tuple(_layer(layer, outcomes, compared) for layer in (Layer.static, Layer.security))
+
+
+def _layer(layer: Layer, outcomes: Sequence[_Outcome], compared: bool) -> LayerReport:
+    mine = [outcome for outcome in outcomes if outcome.layer is layer]
+    notes = [outcome.report.note for outcome in mine if outcome.report.note]
+    if layer is Layer.security and not compared:
+        mine = [outcome for outcome in mine if outcome.tool != "dependencies"]
+        notes.append("Dependencies were not compared: the repository has no dependency graph.")
+    missing = [outcome.missing for outcome in mine if outcome.missing]
+    return LayerReport(
+        layer=layer,
+        tools=tuple(
+            ToolRun(
+                tool=outcome.tool,
+                seconds=round(outcome.seconds, 3),
+                files=outcome.report.files,
+                problem=outcome.report.problem,
+            )
+            for outcome in mine
+        ),
+        missing=" ".join(missing) or None,
+        note=" ".join(notes) or None,
+    )

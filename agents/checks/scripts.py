@@ -1,0 +1,52 @@
+"""Layer 2 for Dockerfiles and shell scripts: our own table of patterns, matched in a warm worker."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.checks.patterns import BY_RULE, kind_of
+from agents.checks.subject import BASE, HEAD, Subject, ToolReport
+from agents.checks.work import Shift, each
+from domain.findings import Category, Layer, RawFinding
+
+_LARGEST = 500_000
+
+
+def is_script(file: Subject) -> bool:
+    """Whether the table has something to say about a file."""
+    return len(file.head) <= _LARGEST and kind_of(file.path, file.head[:100]) is not None
+
+
+async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
+    """Match both versions of all files."""
+    answers, problem = await each(files, _request, lambda file: file.path, "patterns", shift)
+    sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
+    for file, answer in answers:
+        for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
+            sides[side] += [_finding(file.path, hit["rule"], hit["line"]) for hit in hits]
+    return ToolReport(tuple(sides[HEAD]), tuple(sides[BASE]), files=len(files), problem=problem)
+
+
+def _request(file: Subject) -> JsonValue:
+    return {
+        "kind": kind_of(file.path, file.head[:100]),
+        HEAD: file.head_text,
+        BASE: None if file.base is None or len(file.base) > _LARGEST else "\n".join(file.base_lines),
+    }
+
+
+def _finding(path: str, rule: str, line: int) -> RawFinding:
+    pattern = BY_RULE[rule]
+    return RawFinding(
+        rule=rule,
+        category=Category.security,
+        severity=pattern.severity,
+        confidence=0.85,
+        path=path,
+        line=line,
+        end_line=line,
+        message=pattern.message,
+        layer=Layer.security,
+        help_url=pattern.help_url,
+    )

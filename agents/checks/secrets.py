@@ -1,0 +1,244 @@
+"""Finds credentials in added lines: known token formats from detect-secrets, and guesses from the name of a variable.
+
+Entropy detectors are left out: on real changes they mostly report hashes, ids and test data. What is found never
+leaves this module; a hit says where and of what kind.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from detect_secrets.filters import heuristic
+from detect_secrets.plugins.aws import AWSKeyDetector
+from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+from detect_secrets.plugins.discord import DiscordBotTokenDetector
+from detect_secrets.plugins.github_token import GitHubTokenDetector
+from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+from detect_secrets.plugins.jwt import JwtTokenDetector
+from detect_secrets.plugins.keyword import CONFIG_DENYLIST_REGEX_TO_GROUP, REGEX_BY_FILETYPE, KeywordDetector
+from detect_secrets.plugins.mailchimp import MailchimpDetector
+from detect_secrets.plugins.npm import NpmDetector
+from detect_secrets.plugins.openai import OpenAIDetector
+from detect_secrets.plugins.pypi_token import PypiTokenDetector
+from detect_secrets.plugins.sendgrid import SendGridDetector
+from detect_secrets.plugins.slack import SlackDetector
+from detect_secrets.plugins.square_oauth import SquareOAuthDetector
+from detect_secrets.plugins.stripe import StripeDetector
+from detect_secrets.util.filetype import determine_file_type
+
+from agents.checks.paths import is_configuration, is_machine_made, is_test_or_document
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head."""
+
+    kind: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Format:
+    """A credential that can be told by its shape.
+
+    :param kind: last part of the rule id.
+    :param hints: lower-case texts of which one is in every line that matches; a cheap test before the expressions.
+    :param expressions: the first group, if there is one, is the credential.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    expressions: tuple[re.Pattern[str], ...]
+
+
+_AWS_ID, _AWS_SECRET = AWSKeyDetector.denylist
+
+
+def _format(kind: str, hints: str, expressions: Iterable[str | re.Pattern[str]]) -> Format:
+    return Format(kind, tuple(hints.split()), tuple(re.compile(item) for item in expressions))
+
+
+FORMATS: tuple[Format, ...] = (
+    _format("aws-access-key", "akia asia abia acca a3t", [_AWS_ID]),
+    _format("aws-secret-key", "aws", [_AWS_SECRET]),
+    _format("azure-storage-key", "accountkey=", AzureStorageKeyDetector.denylist),
+    _format(
+        "github-token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        [*GitHubTokenDetector.denylist, r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"],
+    ),
+    _format("gitlab-token", "gl gr1348941", GitLabTokenDetector.denylist),
+    _format("slack-token", "xox hooks.slack.com xapp-", [*SlackDetector.denylist, r"xapp-\d-\w+-\d+-\w{32,}"]),
+    _format("stripe-key", "_live_", [r"[rs]k_live_[0-9a-zA-Z]{24,}", *StripeDetector.denylist]),
+    _format("jwt", "eyj", JwtTokenDetector.denylist),
+    _format("npm-token", "_authtoken npm_", [*NpmDetector.denylist, r"npm_[A-Za-z0-9]{36}"]),
+    _format("openai-key", "t3blbkfj", OpenAIDetector.denylist),
+    _format("anthropic-key", "sk-ant-", [r"sk-ant-[a-z]+\d\d-[\w-]{80,}"]),
+    _format("pypi-token", "pypi-age", PypiTokenDetector.denylist),
+    _format("sendgrid-key", "sg.", SendGridDetector.denylist),
+    _format("square-secret", "sq0csp-", SquareOAuthDetector.denylist),
+    _format("mailchimp-key", "-us", MailchimpDetector.denylist),
+    # The detector's own expression for Twilio also matches account ids, which are public.
+    _format("twilio-key", "sk", [r"SK[0-9a-f]{32}"]),
+    _format("telegram-token", ":aa", [r"\d{8,10}:AA[0-9A-Za-z_-]{33}"]),
+    _format("discord-token", "discord", DiscordBotTokenDetector.denylist),
+    _format("google-oauth-secret", "gocspx-", [r"GOCSPX-[A-Za-z0-9_-]{28}"]),
+    _format("digitalocean-token", "do", [r"do[op]_v1_[a-f0-9]{64}"]),
+    _format("hugging-face-token", "hf_", [r"hf_[A-Za-z]{34}"]),
+)
+_WINDOW, _OVERLAP = 5000, 500
+_KEYWORD_LINE = 500
+_PART_OF_MORE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/_")
+
+_ALLOWED = re.compile(r"pragma:\s*allowlist[ -]secret|pragma:\s*whitelist[ -]secret|gitleaks:allow", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"change[-_ ]?(me|it|this)|replace|your|example|sample|dummy|fake|mock|test|todo|fixme|placeholder|insert|redact|"
+    r"hidden|masked|secret|passw|pwd|credential|token|xxx|\*\*\*|\.\.\.|foo|bar(?!\w*\d)|baz|null|none|undefined|default|"
+    r"lorem|qwert|12345|abcdef|deadbeef|notreal|invalid|unused|supersafe|admin|postgres|guest|root|\$\{|\{\{|%\(|\$\(|"
+    r"^[$@<\[{%]|^env[.:]|^(vault|ssm|op|sops|arn|aws-sm|kms|keyring|file|ref|enc):|^ENC\[|environ|getenv|process\.env",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"^[A-Za-z_]\w*([.:]+[A-Za-z_]\w*)+$|^[a-z]+://|^[./~]|^[A-Z][A-Z0-9_]+$|^[a-z0-9]+(-[a-z]+)+$")
+_NAME = re.compile(
+    r"(?P<name>[\w.\-]*(?:api_?key|auth_?key|service_?key|account_?key|db_?key|priv(?:ate)?_?key|client_?key|"
+    r"pass(?:word|wd|phrase)|db_?pass|pwd|secret)\w*)",
+    re.IGNORECASE,
+)
+_KEYWORDS = ("key", "pass", "pwd", "secret")
+_NOT_THE_VALUE = re.compile(
+    r"(name|names|ref|refs|id|ids|path|file|folder|dir|field|fields|policy|url|uri|arn|length|len|size|min|max|age|ttl|"
+    r"type|hint|label|prompt|title|text|message|msg|error|help|regex|pattern|format|placeholder|env|var|variable|"
+    r"enabled|required|hash|hashed|digest|checksum|salt|sha\d*|fingerprint|version|header|prefix|suffix|selector|"
+    r"column|input|form|provider|manager|store|class|method|algorithm|encoding|kind|count|rotation|usage|param|attr|"
+    r"attribute|key_?ring|public\w*|identifier|input|resource|reset|link|route|endpoint|scope|status|state|index)$",
+    re.IGNORECASE,
+)
+_BASIC = re.compile(r"[a-z][a-z0-9+.-]*://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE)
+_LOCAL = re.compile(r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)")
+_KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
+
+
+def scan(path: str, added: Sequence[tuple[int, str]], removed: Sequence[str]) -> list[Hit]:
+    """Credentials in the added lines of one file, at most one of each kind per line.
+
+    :param path: path at head; tests, documents and generated files are judged more mildly.
+    :param added: (1-based line at head, text) from the top of the file.
+    :param removed: lines the change takes out of this file: what stood there already is not reported again.
+    """
+    known = "\n".join(removed)
+    kept = [(line, text) for line, text in added if not _ALLOWED.search(text)]
+    hits = {
+        Hit(kind, line): None
+        for kind, line, value in _found(path, kept)
+        if not value or value not in known
+    }
+    lines_with_format = {hit.line for hit in hits if hit.kind not in ("keyword", "basic-auth", "aws-secret-key")}
+    return [hit for hit in hits if hit.kind != "keyword" or hit.line not in lines_with_format]
+
+
+def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+    """(kind, line, value) of everything that may be a credential."""
+    mild = is_test_or_document(path)
+    pieces = [(line, piece) for line, text in added for piece in _windows(text)]
+    lowered = [piece.lower() for _, piece in pieces]
+    everything = "\n".join(lowered)
+    for entry in FORMATS:
+        hints = [hint for hint in entry.hints if hint in everything]
+        if not hints or (mild and entry.kind == "jwt"):
+            continue
+        for (line, piece), low in zip(pieces, lowered, strict=True):
+            if any(hint in low for hint in hints) or entry.kind == "discord-token":
+                yield from ((entry.kind, line, value) for value in _matches(entry, piece))
+    if "private key" in everything:
+        yield from _private_keys(added)
+    if mild:
+        return
+    if "://" in everything:
+        yield from (("basic-auth", line, value) for line, piece in pieces for value in _url_passwords(piece))
+    if not is_machine_made(path) and any(word in everything for word in _KEYWORDS):
+        for line, text in added:
+            if len(text) <= _KEYWORD_LINE:
+                yield from (("keyword", line, value) for value in _assigned(path, text))
+
+
+def _windows(text: str) -> Iterator[str]:
+    """A line in overlapping pieces, so that no expression meets a very long one."""
+    if len(text) <= _WINDOW:
+        yield text
+        return
+    for start in range(0, len(text), _WINDOW - _OVERLAP):
+        yield text[start : start + _WINDOW]
+
+
+def _matches(entry: Format, piece: str) -> Iterator[str]:
+    for expression in entry.expressions:
+        for match in expression.finditer(piece):
+            before, after = piece[: match.start()][-1:], piece[match.end() :][:1]
+            if (before and before in _PART_OF_MORE) or (after and after in _PART_OF_MORE):
+                continue  # a stretch of some longer blob
+            value = match.group(1) if entry.kind == "aws-secret-key" else match.group()
+            if entry.kind == "jwt" and (not JwtTokenDetector.is_formally_valid(value) or value.count(".") < 2):
+                continue
+            if _looks_random(value):
+                yield value
+
+
+def _looks_random(value: str) -> bool:
+    """Whether a value with the shape of a token is more than an example of that shape."""
+    if re.search(r"example|xxxx|0000|1234567890|abcdefgh|placeholder|your[-_]|replace", value, re.IGNORECASE):
+        return False
+    return len(set(value[4:])) >= 8
+
+
+def _private_keys(added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+    """A header counts only with key material behind it: code that looks for headers is not a key."""
+    for index, (line, text) in enumerate(added):
+        begin = _KEY_BEGIN.search(text)
+        if begin is None:
+            continue
+        behind = [text[begin.end() :], *(other for _, other in added[index + 1 : index + 5])]
+        body = next((match for other in behind if (match := _KEY_BODY.search(other))), None)
+        if body is not None and len(set(body.group())) >= 16:
+            yield "private-key", line, body.group()
+
+
+def _url_passwords(piece: str) -> Iterator[str]:
+    for match in _BASIC.finditer(piece):
+        user, password, host = match.groups()
+        if len(password) < 6 or password.lower() == user.lower() or _LOCAL.match(host.lower()):
+            continue
+        if not _PLACEHOLDER.search(password) and "{" not in password and "$" not in password[:1]:
+            yield password
+
+
+def _assigned(path: str, text: str) -> Iterator[str]:
+    """Values given to a variable whose name says that it is a credential."""
+    name = _NAME.search(text)
+    if name is None or _NOT_THE_VALUE.search(name.group("name")) or heuristic.is_indirect_reference(text):
+        return
+    expressions = (
+        CONFIG_DENYLIST_REGEX_TO_GROUP if is_configuration(path) else REGEX_BY_FILETYPE.get(determine_file_type(path))
+    )
+    for value in KeywordDetector().analyze_string(text, expressions):
+        if _is_credential(value.strip()):
+            yield value
+
+
+def _is_credential(value: str) -> bool:
+    if not 8 <= len(value) <= 200 or any(character.isspace() for character in value):
+        return False
+    if _PLACEHOLDER.search(value) or _REFERENCE.search(value) or heuristic.is_potential_uuid(value):
+        return False
+    if heuristic.is_sequential_string(value) or heuristic.is_templated_secret(value):
+        return False
+    kinds = sum(bool(re.search(kind, value)) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"))
+    return kinds >= 2 and bool(re.search(r"\d", value)) and _entropy(value) >= 2.75
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value).values()
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+

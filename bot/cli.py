@@ -1,0 +1,138 @@
+"""The command line: what operators and developers type. Decisions are made on GitHub, never here."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import structlog
+import typer
+from rich.console import Console
+
+from bot import app as process
+from bot import doctor as examination
+from bot import listing
+from bot import local_review as local
+from bot.logging import configure
+from bot.settings import Settings, load
+from domain.errors import ForgeError
+from domain.runs import RunState
+
+log = structlog.get_logger(__name__)
+cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge reviews pull requests on GitHub.")
+errors = Console(stderr=True)
+
+
+def main() -> None:
+    """The entry point of ``forge``: a ForgeError becomes one message and exit code 2."""
+    try:
+        cli()
+    except ForgeError as error:
+        errors.print(f"[bold red]forge:[/] {error}", highlight=False, markup=True, soft_wrap=True)
+        sys.exit(2)
+
+
+@cli.command()
+def serve() -> None:
+    """Accept webhooks and do the work."""
+    _run(_serve)
+
+
+@cli.command()
+def worker() -> None:
+    """Do work only, beside other processes on the same database."""
+    _run(_work)
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database to this version's schema. `serve` and `worker` do it, too."""
+    _run(listing.migrate)
+
+
+@cli.command()
+def doctor() -> None:
+    """Examine settings, database, GitHub access, tools and sandbox."""
+    healthy = asyncio.run(examination.examine(Console()))
+    raise typer.Exit(0 if healthy else 1)
+
+
+@cli.command()
+def runs(
+    state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    events: Annotated[str | None, typer.Option(metavar="RUN", help="Replay the events of this run.")] = None,
+) -> None:
+    """List the latest runs, or what happened in one."""
+    _run(lambda settings: listing.runs(settings, state, limit, events))
+
+
+@cli.command()
+def deliveries() -> None:
+    """Count deliveries by event and outcome, with the reasons of those that were ignored."""
+    _run(listing.deliveries)
+
+
+@cli.command()
+def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
+    """Do again what a delivery asked for; nothing is posted twice."""
+    _run(lambda settings: listing.replay(settings, guid))
+
+
+@cli.command()
+def review(
+    path: Annotated[Path, typer.Argument(help="A folder in the repository.")] = Path(),
+    base: Annotated[str, typer.Option(help="The revision to compare with.")] = "main",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
+    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
+) -> None:
+    """Review a local repository against a revision, as a pull request would be. Exit code 1 if changes are requested."""
+    if as_json and as_sarif:
+        raise typer.BadParameter("Choose one of --json and --sarif.")
+    output = "json" if as_json else "sarif" if as_sarif else "table"
+    configure("console", level=40)
+    clean = asyncio.run(local.run(path, base, output))
+    raise typer.Exit(0 if clean else 1)
+
+
+@cli.command()
+def demo() -> None:
+    """Show a review from end to end on this machine, without an account or a key."""
+    from bot import demo as show  # imported late: nothing else needs the simulated GitHub
+
+    configure("console", level=40)
+    raise typer.Exit(asyncio.run(show.run(Console())))
+
+
+def _run(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
+    settings = load()
+    configure(settings.log_format)
+    asyncio.run(work(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    stopped = _stop_signal()
+    async with process.forge(settings) as running, process.served(running) as port:
+        log.info("serving", host=settings.host, port=port, pid=os.getpid())
+        await stopped.wait()
+        log.info("stopping")
+
+
+async def _work(settings: Settings) -> None:
+    stopped = _stop_signal()
+    async with process.forge(settings, door=False):
+        log.info("working", executor=settings.slot, pid=os.getpid())
+        await stopped.wait()
+        log.info("stopping")
+
+
+def _stop_signal() -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped

@@ -1,0 +1,1 @@
+"""The code host: GitHub's REST API behind ``domain.ports.CodeHost``."""

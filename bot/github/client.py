@@ -1,0 +1,170 @@
+"""GitHub's REST API as an installation sees it: reads that may be repeated, writes in turn, lists that are whole."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import cast
+from urllib.parse import quote, urlencode
+
+from pydantic import JsonValue
+
+from bot.github.errors import unexpected
+from bot.github.etags import EtagCache
+from bot.github.exchange import Credential, Exchange, content
+from bot.github.limits import LimitGate, LimitStore
+from bot.github.pacing import Sleep, WriteLanes, patiently
+from bot.github.settings import GitHubSettings
+from bot.github.tokens import APP, AppSignature, InstallationTokens
+from bot.github.transport import Answer, Call, Transport
+from domain.errors import Unauthorized
+from domain.ports import Clock
+
+CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
+PAGE = 100
+MAX_PAGES = 50
+
+
+class Client:
+    """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped."""
+
+    def __init__(self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep) -> None:
+        self._api_url = settings.api_url
+        self._sleep = sleep
+        self._gate = LimitGate(limits, clock)
+        self._transport = Transport(settings.api_url)
+        self._exchange = Exchange(self._transport, self._gate, clock)
+        self._signature = AppSignature(settings, clock)
+        self.tokens = InstallationTokens(settings, self._exchange, self._signature, clock, sleep)
+        self._etags = EtagCache()
+        self._lanes = WriteLanes(settings.write_interval_s, clock, sleep)
+        self._reads = asyncio.Semaphore(CONCURRENT_READS)
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    async def get(
+        self, installation_id: int, path: str, purpose: str, query: Mapping[str, str | int] | None = None
+    ) -> object:
+        """One object, from memory if GitHub says that it has not changed."""
+        call = Call(purpose, "GET", self._url(path, query))
+
+        async def read() -> object:
+            return content(await self._read_if_changed(installation_id, call), purpose)[0]
+
+        return await patiently(read, self._sleep)
+
+    async def get_as_app(self, path: str, purpose: str) -> object:
+        """One object, asked for by the App itself."""
+        call = Call(purpose, "GET", self._url(path))
+
+        async def read() -> object:
+            async with self._reads:
+                answer = await self._exchange.send(APP, call, self._signature.credential())
+            return content(answer, purpose)[0]
+
+        return await patiently(read, self._sleep)
+
+    async def items(
+        self,
+        installation_id: int,
+        path: str,
+        purpose: str,
+        query: Mapping[str, str | int] | None = None,
+        key: str | None = None,
+    ) -> list[object]:
+        """All items of a list, over all its pages, or an error: never a part of them.
+
+        Pages are not asked for by ETag: a full last page does not change when the next one appears.
+
+        :param key: where the pages are objects: the field with the items, beside ``total_count``.
+        :raises Unavailable: a page failed, is no list, leads back, or fewer items came than GitHub counts.
+        """
+        url: str | None = self._url(path, {**(query or {}), "per_page": PAGE})
+        seen: set[str] = set()
+        items: list[object] = []
+        total = 0
+        while url is not None:
+            if url in seen or len(seen) == MAX_PAGES:
+                raise unexpected(purpose, "pages without an end")
+            seen.add(url)
+            page, url = await self._page(installation_id, Call(purpose, "GET", url))
+            part, total = _items(page, key, purpose)
+            items += part
+        if len(items) < total:
+            raise unexpected(purpose, f"{len(items)} items of {total}")
+        return items
+
+    async def write(self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue) -> object:
+        """One write, in turn and never repeated, except after a 401, which had no effect.
+
+        :raises Unavailable: it may have taken effect all the same.
+        """
+        call = Call(purpose, method, self._url(path), json.dumps(body).encode())
+        await self._gate.check(installation_id)
+        async with self._lanes.turn(installation_id):
+            await self._sleep_if_low(installation_id)
+            answer = await self._authorised(installation_id, call)
+        return content(answer, purpose)[0]
+
+    async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:
+        async def read() -> tuple[object, str | None]:
+            return content(await self._read(installation_id, call), call.purpose)
+
+        return await patiently(read, self._sleep)
+
+    async def _read_if_changed(self, installation_id: int, call: Call) -> Answer:
+        seen = self._etags.find(installation_id, call.url)
+        answer = await self._read(installation_id, call, seen.etag if seen else None)
+        if seen is not None and answer.status == 304:
+            return seen.answer
+        self._etags.keep(installation_id, call.url, answer)
+        return answer
+
+    async def _read(self, installation_id: int, call: Call, etag: str | None = None) -> Answer:
+        await self._sleep_if_low(installation_id)
+        async with self._reads:
+            return await self._authorised(installation_id, call, etag)
+
+    async def _authorised(self, installation_id: int, call: Call, etag: str | None = None) -> Answer:
+        """Sends with the installation's token, and once more with a new one if GitHub refuses the old."""
+        token = await self.tokens.get(installation_id)
+        try:
+            return await self._exchange.send(installation_id, call, Credential(token=token), etag)
+        except Unauthorized:
+            self.tokens.drop(installation_id, token)
+        token = await self.tokens.get(installation_id)
+        return await self._exchange.send(installation_id, call, Credential(token=token), etag)
+
+    async def _sleep_if_low(self, installation_id: int) -> None:
+        pause = self._gate.pause_s(installation_id)
+        if pause > 0:
+            await self._sleep(pause)
+
+    def _url(self, path: str, query: Mapping[str, str | int] | None = None) -> str:
+        address = f"{self._api_url}/{path}"
+        return f"{address}?{urlencode(query)}" if query else address
+
+
+def segment(text: str) -> str:
+    """A name as one segment of a path: it can neither add segments nor leave its place.
+
+    :raises ValueError: it is empty, ``.`` or ``..``.
+    """
+    if text in {"", ".", ".."}:
+        raise ValueError(f"{text!r} cannot be part of an address.")
+    return quote(text, safe="")
+
+
+def _items(page: object, key: str | None, purpose: str) -> tuple[list[object], int]:
+    total = 0
+    if key is not None:
+        if not isinstance(page, dict):
+            raise unexpected(purpose, "a page that is no object")
+        fields = cast("dict[str, object]", page)
+        page, count = fields.get(key), fields.get("total_count")
+        if not isinstance(count, int):
+            raise unexpected(purpose, "a page without total_count")
+        total = count
+    if not isinstance(page, list):
+        raise unexpected(purpose, "a page that is no list")
+    return cast("list[object]", page), total

@@ -1,0 +1,104 @@
+"""Turns GitHub's refusals into the error tree of ``domain.errors``, in words for a person and without secrets.
+
+2xx, 304           no error
+3xx not followed   NotFound       the repository was renamed or transferred
+401                Unauthorized
+403                Forbidden      (limits were taken out before, see ``limits``)
+404 410            NotFound
+408 5xx            Unavailable    (and a 304 that nobody asked for)
+other 4xx          Unprocessable
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import cast
+
+from bot.github.transport import Answer
+from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable, Unprocessable
+
+MAX_QUOTED = 500  # characters of GitHub's own words
+
+_SECRET = re.compile(
+    r"\bgh[a-z]_\w+|\bgithub_pat_\w+|\bv1\.[0-9a-f]{16,}|\beyJ[\w-]+(?:\.[\w-]*)*|(?i:bearer|basic)\s+\S+"
+)
+_INVISIBLE = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+def refusal(answer: Answer, purpose: str) -> CodeHostError:
+    """The error that an answer which is neither a success nor a limit stands for.
+
+    :param purpose: completes "Could not …".
+    """
+    kind, advice = _kind(answer.status, words(answer))
+    return kind(f"Could not {purpose}: GitHub answered {answer.status} ({words(answer)}).", advice)
+
+
+def unexpected(purpose: str, detail: str) -> Unavailable:
+    """A success whose content is not what GitHub documents."""
+    return Unavailable(f"Could not {purpose}: GitHub answered something unexpected ({detail}).")
+
+
+def words(answer: Answer) -> str:
+    """What GitHub said in an error, in one line without secrets, or the name of the status."""
+    body = _json_object(answer.body)
+    parts = [_text(body.get("message")), *_details(body.get("errors"))]
+    said = ": ".join(part for part in parts if part)
+    return quoted(said) or _phrase(answer.status)
+
+
+def quoted(text: str) -> str:
+    """Foreign text as it may stand in our messages: one line, bounded, secrets taken out."""
+    line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()
+    return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
+
+
+def _kind(status: int, said: str) -> tuple[type[CodeHostError], str]:
+    if status == 403 and "suspended" in said.lower():
+        return Forbidden, "The installation is suspended; its owner can resume it in GitHub's settings."
+    if status in {404, 410}:
+        return NotFound, "It was deleted or renamed, or the App has no access to it."
+    if status == 401:
+        return Unauthorized, "Check FORGE_APP_ID, FORGE_PRIVATE_KEY and the clock of this machine."
+    if status in {403, 451}:
+        return Forbidden, "Check the App's permissions and whether the owner accepted them."
+    if status in {304, 408} or status >= 500:
+        return Unavailable, ""
+    if 300 <= status < 400:
+        return NotFound, "The repository was renamed or transferred: the next event carries its new address."
+    return Unprocessable, ""
+
+
+def _details(errors: object) -> list[str]:
+    """GitHub's ``errors`` of a 422: a string, or a list of strings or of objects."""
+    if not isinstance(errors, list):
+        return [_text(errors)]
+    return ["; ".join(_detail(error) for error in cast("list[object]", errors))]
+
+
+def _detail(error: object) -> str:
+    if not isinstance(error, dict):
+        return _text(error)
+    fields = cast("dict[str, object]", error)
+    place = ".".join(_text(fields.get(key)) for key in ("resource", "field") if fields.get(key))
+    return " ".join(part for part in (place, _text(fields.get("message") or fields.get("code"))) if part)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _json_object(body: bytes) -> Mapping[str, object]:
+    try:
+        data: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, object]", data) if isinstance(data, dict) else {}
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no reason given"

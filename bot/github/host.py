@@ -1,0 +1,293 @@
+"""GitHub as the domain's ``CodeHost``: each method is one question or one effect."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
+from bot.github.client import Client, segment
+from bot.github.errors import unexpected
+from bot.github.limits import LimitStore
+from bot.github.pacing import Sleep
+from bot.github.payloads import (
+    Account,
+    AnnotatedShown,
+    AnnotationShown,
+    App,
+    Blob,
+    CheckRunShown,
+    Created,
+    Dependency,
+    File,
+    ListedPull,
+    Permission,
+    Pull,
+    Repository,
+    ReviewShown,
+    parse,
+    parse_all,
+)
+from bot.github.settings import GitHubSettings
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.ports import (
+    Annotation,
+    CheckRun,
+    CheckRunRef,
+    Clock,
+    CodeHost,
+    DependencyChange,
+    DraftReview,
+    InlineComment,
+    PullRequest,
+)
+from domain.runs import RepositoryRef
+
+
+class GitHubHost(CodeHost):
+    """Speaks to GitHub for all installations of the App.
+
+    :param limits: where GitHub's orders to wait are kept across restarts.
+    :param sleep: waits the given seconds; another one in tests.
+    """
+
+    def __init__(
+        self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep = asyncio.sleep
+    ) -> None:
+        self._settings = settings
+        self._client = Client(settings, clock, limits, sleep)
+        self._bot_id: int | None = None
+
+    async def aclose(self) -> None:
+        """Close the connections; the host cannot be used afterwards."""
+        await self._client.aclose()
+
+    async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
+        purpose = f"read pull request {repository.full_name}#{number}"
+        data = await self._client.get(repository.installation_id, f"{_path(repository)}/pulls/{number}", purpose)
+        pull = parse(Pull, data, purpose)
+        _require_same(repository, pull.base.repo.id)
+        return pull.to_domain()
+
+    async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
+        """Asks for the commit's pull requests first; GitHub leaves forks out there, so all open ones come second."""
+        numbers = await self._numbers_by_commit(repository, head_sha) or await self._numbers_by_scan(
+            repository, head_sha
+        )
+        pulls = [await self.pull_request(repository, number) for number in numbers]
+        return [pull for pull in pulls if pull.is_open and pull.head_sha == head_sha]
+
+    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
+        """:raises NotFound: the repository itself is not visible (any more), or has no such ``ref``."""
+        purpose = f"read {path} of {repository.full_name}"
+        address = f"{_path(repository)}/contents/{'/'.join(map(segment, path.split('/')))}"
+        query = {"ref": ref} if ref is not None else None
+        try:
+            data = await self._client.get(repository.installation_id, address, purpose, query)
+        except NotFound as error:
+            if "no commit found" in error.message.lower():
+                raise
+            await self._require_visible(repository)
+            return None
+        if isinstance(data, list):  # a folder
+            return None
+        return await self._bytes(repository, parse(File, data, purpose), purpose)
+
+    async def dependency_changes(
+        self, repository: RepositoryRef, base_sha: str, head_sha: str
+    ) -> Sequence[DependencyChange] | None:
+        purpose = f"compare the dependencies of {repository.full_name}"
+        address = f"{_path(repository)}/dependency-graph/compare/{segment(base_sha)}...{segment(head_sha)}"
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose)
+        except (Forbidden, NotFound):
+            await self._require_visible(repository)
+            return None
+        return [item.to_domain() for item in parse_all(Dependency, items, purpose)]
+
+    async def find_check_run(self, repository: RepositoryRef, head_sha: str, external_id: str) -> CheckRunRef | None:
+        purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
+        items = await self._client.items(
+            repository.installation_id,
+            f"{_path(repository)}/commits/{segment(head_sha)}/check-runs",
+            purpose,
+            {"filter": "all", "app_id": self._settings.app_id},
+            key="check_runs",
+        )
+        runs = [one.to_domain() for one in parse_all(CheckRunShown, items, purpose)]
+        ours = [one for one in runs if one.external_id == external_id and one.head_sha == head_sha]
+        return max(ours, key=lambda one: one.id, default=None)
+
+    async def create_check_run(self, repository: RepositoryRef, check: CheckRun) -> CheckRunRef:
+        """Annotations beyond the first 50 follow as updates.
+
+        If one of these fails the check run exists: whoever finds it by its ``external_id`` and updates it
+        adds only what is missing.
+        """
+        require_valid(check)
+        purpose = f"create the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
+        first, *others = batches(check.annotations)
+        data = await self._client.write(
+            repository.installation_id, "POST", f"{_path(repository)}/check-runs", purpose, creation(check, first)
+        )
+        ref = parse(CheckRunShown, data, purpose).to_domain()
+        for batch in others:
+            ref = await self._show(repository, ref.id, check, batch)
+        return ref
+
+    async def update_check_run(self, repository: RepositoryRef, check_id: int, check: CheckRun) -> CheckRunRef:
+        """Sends only the annotations the check run does not show yet, so it may be repeated after a crash."""
+        require_valid(check)
+        missing = check.annotations
+        if missing:
+            missing = not_yet_shown(missing, await self._annotations(repository, check_id))
+        first, *others = batches(missing)
+        ref = await self._show(repository, check_id, check, first)
+        for batch in others:
+            ref = await self._show(repository, check_id, check, batch)
+        return ref
+
+    async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        purpose = f"look for Forge's review on {repository.full_name}#{number}"
+        ours = await self._own_account(repository)
+        address = f"{_path(repository)}/pulls/{number}/reviews"
+        items = await self._client.items(repository.installation_id, address, purpose)
+        for review in parse_all(ReviewShown, items, purpose):
+            if review.user is not None and review.user.id == ours and marker in (review.body or ""):
+                return review.id
+        return None
+
+    async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
+        purpose = f"post the review on {repository.full_name}#{number}"
+        body: JsonValue = {
+            "commit_id": review.head_sha,
+            "event": "COMMENT",
+            "body": review.body,
+            "comments": [_comment(comment) for comment in review.comments],
+        }
+        address = f"{_path(repository)}/pulls/{number}/reviews"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
+        return parse(Created, data, purpose).id
+
+    async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
+        purpose = f"read the permission of {login} on {repository.full_name}"
+        address = f"{_path(repository)}/collaborators/{segment(login)}/permission"
+        try:
+            data = await self._client.get(repository.installation_id, address, purpose)
+        except NotFound:  # no such account (any more), if the repository is still there
+            await self._require_visible(repository)
+            return "none"
+        return parse(Permission, data, purpose).role(account_id)
+
+    def clone_url(self, repository: RepositoryRef) -> str:
+        return f"{self._settings.web_url}/{segment(repository.owner)}/{segment(repository.name)}.git"
+
+    async def git_credentials(self, repository: RepositoryRef) -> str:
+        token = await self._client.tokens.get(repository.installation_id)
+        return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
+
+    async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
+        purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"
+        address = f"{_path(repository)}/commits/{segment(head_sha)}/pulls"
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose)
+        except (NotFound, Unprocessable):  # the commit is known in the fork only
+            return []
+        return _open_with_head(items, head_sha, purpose)
+
+    async def _numbers_by_scan(self, repository: RepositoryRef, head_sha: str) -> list[int]:
+        purpose = f"list the open pull requests of {repository.full_name}"
+        address = f"{_path(repository)}/pulls"
+        items = await self._client.items(repository.installation_id, address, purpose, {"state": "open"})
+        return _open_with_head(items, head_sha, purpose)
+
+    async def _bytes(self, repository: RepositoryRef, file: File, purpose: str) -> bytes | None:
+        if file.type != "file":  # a submodule, or a link that leads out of the repository
+            return None
+        if file.encoding == "base64" and file.content is not None:
+            return _decoded(file.content, file.size, purpose)
+        address = f"{_path(repository)}/git/blobs/{segment(file.sha)}"
+        blob = parse(Blob, await self._client.get(repository.installation_id, address, purpose), purpose)
+        return _decoded(blob.content, blob.size, purpose)
+
+    async def _show(
+        self, repository: RepositoryRef, check_id: int, check: CheckRun, annotations: Sequence[Annotation]
+    ) -> CheckRunRef:
+        purpose = f"update the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
+        address = f"{_path(repository)}/check-runs/{check_id}"
+        body = update(check, annotations)
+        data = await self._client.write(repository.installation_id, "PATCH", address, purpose, body)
+        return parse(CheckRunShown, data, purpose).to_domain()
+
+    async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
+        """The annotations that a check run shows; GitHub's own count tells whether the list is whole."""
+        purpose = f"read the annotations of a check run of {repository.full_name}"
+        address = f"{_path(repository)}/check-runs/{check_id}"
+        shown = parse(AnnotatedShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        count = shown.output.annotations_count
+        if count == 0:
+            return []
+        items = await self._client.items(repository.installation_id, f"{address}/annotations", purpose)
+        if len(items) < count:
+            raise unexpected(purpose, f"{len(items)} items of {count}")
+        return parse_all(AnnotationShown, items, purpose)
+
+    async def _own_account(self, repository: RepositoryRef) -> int:
+        """The numeric id of the App's own bot account, by which alone its reviews are known."""
+        if self._bot_id is None:
+            purpose = "find the App's own account"
+            app = parse(App, await self._client.get_as_app("app", purpose), purpose)
+            address = f"users/{segment(f'{app.slug}[bot]')}"
+            account = parse(Account, await self._client.get(repository.installation_id, address, purpose), purpose)
+            self._bot_id = account.id
+        return self._bot_id
+
+    async def _require_visible(self, repository: RepositoryRef) -> None:
+        """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.
+
+        :raises NotFound: the repository is gone, or its name belongs to another one now.
+        """
+        purpose = f"see the repository {repository.full_name}"
+        data = await self._client.get(repository.installation_id, _path(repository), purpose)
+        _require_same(repository, parse(Repository, data, purpose).id)
+
+
+def _path(repository: RepositoryRef) -> str:
+    return f"repos/{segment(repository.owner)}/{segment(repository.name)}"
+
+
+def _require_same(repository: RepositoryRef, found_id: int) -> None:
+    if found_id != repository.id:
+        raise NotFound(
+            f"{repository.full_name} is another repository now: it was renamed or deleted, and its name taken again."
+        )
+
+
+def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[int]:
+    pulls = parse_all(ListedPull, items, purpose)
+    return [pull.number for pull in pulls if pull.state == "open" and pull.head.sha == head_sha]
+
+
+def _decoded(content: str, size: int, purpose: str) -> bytes:
+    try:
+        decoded = base64.b64decode(content)
+    except (binascii.Error, ValueError):
+        raise unexpected(purpose, "content that is not base64") from None
+    if len(decoded) != size:
+        raise unexpected(purpose, f"{len(decoded)} bytes of {size}")
+    return decoded
+
+
+def _comment(comment: InlineComment) -> JsonValue:
+    """A review comment; GitHub refuses a range of one line, so that is sent as a line."""
+    body: dict[str, JsonValue] = {
+        "path": comment.path,
+        "line": comment.line,
+        "side": "RIGHT",
+        "body": comment.body,
+    }
+    if comment.start_line < comment.line:
+        body |= {"start_line": comment.start_line, "start_side": "RIGHT"}
+    return body

@@ -1,0 +1,203 @@
+"""Decides until when nothing may be sent after GitHub asked us to wait, and remembers it durably.
+
+GitHub, "Rate limits for the REST API": wait for ``retry-after``; with no requests remaining wait for
+``x-ratelimit-reset``; otherwise wait a minute, and longer each time it happens again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+from gidgethub.sansio import RateLimit
+
+from bot.github.errors import words
+from bot.github.transport import Answer
+from domain.errors import RateLimited
+from domain.ports import Clock
+
+FIRST_WAIT = timedelta(seconds=60)
+LONGEST_OWN_WAIT = timedelta(hours=1)
+LONGEST_WAIT = timedelta(hours=24)  # no header may silence an installation for longer
+STREAK_ENDS_AFTER = timedelta(hours=1)  # without a limit
+VIEW_LASTS = timedelta(seconds=5)  # how long another process's block may go unseen
+LOW_SHARE = 0.1
+LONGEST_PAUSE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """An order by GitHub to send nothing before ``until`` (UTC).
+
+    :param streak: how many such orders came in a row, from 1.
+    """
+
+    until: datetime
+    reason: str
+    streak: int
+
+
+class LimitStore(Protocol):
+    """Keeps blocks across restarts and between processes. Installation 0 is the App itself."""
+
+    async def last_block(self, installation_id: int) -> Block | None:
+        """The latest block, also when it has passed: its streak still counts."""
+        ...
+
+    async def block(self, installation_id: int, block: Block) -> None:
+        """Remember a block; where another one lasts longer, its ``until`` stays."""
+        ...
+
+    async def clear(self, installation_id: int) -> None:
+        """Forget: the installation is gone, or an operator lifts the block."""
+        ...
+
+
+class InMemoryLimits:
+    """A ``LimitStore`` that ends with the process: for the command line and tests."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, Block] = {}
+
+    async def last_block(self, installation_id: int) -> Block | None:
+        return self._blocks.get(installation_id)
+
+    async def block(self, installation_id: int, block: Block) -> None:
+        known = self._blocks.get(installation_id)
+        until = max(block.until, known.until) if known else block.until
+        self._blocks[installation_id] = Block(until, block.reason, block.streak)
+
+    async def clear(self, installation_id: int) -> None:
+        self._blocks.pop(installation_id, None)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit GitHub named in an answer; ``until`` is None where it leaves the wait to us."""
+
+    reason: str
+    until: datetime | None
+
+
+def limit_in(answer: Answer, now: datetime) -> Limit | None:
+    """The primary or secondary rate limit an answer speaks of, if it does."""
+    if answer.status not in {403, 429}:
+        return None
+    moments = (_retry_after(answer.headers, now), _reset_if_spent(answer.headers))
+    named = [moment for moment in moments if moment is not None]
+    said = words(answer)
+    is_limit = answer.status == 429 or named or "rate limit" in said.lower() or "abuse detection" in said.lower()
+    if not is_limit:
+        return None
+    until = max(named, default=now)
+    return Limit(said, min(until, now + LONGEST_WAIT) if until > now else None)
+
+
+def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
+    """The block that follows from a limit and from the one before it.
+
+    Answers to requests that were already under way when the block began belong to the same order.
+    """
+    if previous is None or now - previous.until > STREAK_ENDS_AFTER:
+        streak = 1
+    else:
+        streak = previous.streak if previous.until > now else previous.streak + 1
+    until = limit.until or now + own_wait(streak)
+    return Block(max(until, previous.until) if previous else until, limit.reason, streak)
+
+
+def own_wait(streak: int) -> timedelta:
+    """One minute, doubled with every limit in a row, at most an hour."""
+    return min(FIRST_WAIT * 2 ** min(streak - 1, 10), LONGEST_OWN_WAIT)
+
+
+def pause_s(rate: RateLimit | None, now: datetime) -> float:
+    """Seconds to wait before the next request so that the last tenth of an hour's requests lasts longer."""
+    if rate is None or rate.remaining >= rate.limit * LOW_SHARE:
+        return 0.0
+    left = (rate.reset_datetime - now).total_seconds()
+    return max(0.0, min(left / max(rate.remaining, 1), LONGEST_PAUSE_S))
+
+
+class LimitGate:
+    """Lets nothing through to GitHub while an installation is blocked.
+
+    The store is asked at most every few seconds per installation; our own blocks hold at once.
+    """
+
+    def __init__(self, store: LimitStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._view: dict[int, tuple[Block | None, datetime]] = {}
+        self._rates: dict[int, RateLimit] = {}
+
+    async def check(self, installation_id: int) -> None:
+        """:raises RateLimited: nothing may be sent for this installation now."""
+        block = await self._current(installation_id)
+        if block is not None and block.until > self._clock.now():
+            raise _limited(block)
+
+    async def limited(self, installation_id: int, limit: Limit) -> RateLimited:
+        """Remember a limit GitHub just named; the error to raise for it."""
+        now = self._clock.now()
+        known, _ = self._view.get(installation_id, (None, now))
+        block = next_block(limit, known, now)
+        self._view[installation_id] = (block, now)  # before the store, so that it holds from this moment
+        await self._store.block(installation_id, block)
+        return _limited(block)
+
+    def note(self, installation_id: int, rate: RateLimit | None) -> None:
+        """Remember how many requests GitHub said remain."""
+        if rate is not None:
+            self._rates[installation_id] = rate
+
+    def pause_s(self, installation_id: int) -> float:
+        return pause_s(self._rates.get(installation_id), self._clock.now())
+
+    async def _current(self, installation_id: int) -> Block | None:
+        now = self._clock.now()
+        view = self._view.get(installation_id)
+        if view is not None and abs(now - view[1]) < VIEW_LASTS:
+            return view[0]
+        stored = await self._store.last_block(installation_id)
+        if self._view.get(installation_id) is view:  # otherwise a limit came in while the store was asked
+            self._view[installation_id] = (stored, now)
+        return self._view[installation_id][0]
+
+
+def rate_in(headers: Mapping[str, str]) -> RateLimit | None:
+    """The primary budget of the core API an answer tells of; other resources have their own, and do not count."""
+    if headers.get("x-ratelimit-resource", "core") != "core":
+        return None
+    try:
+        return RateLimit.from_http(headers)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _limited(block: Block) -> RateLimited:
+    when = block.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return RateLimited(f"GitHub asked Forge to wait ({block.reason}); it goes on by itself after {when}.", block.until)
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> datetime | None:
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return (
+            now + timedelta(seconds=int(value)) if value.isdecimal() else parsedate_to_datetime(value).astimezone(UTC)
+        )
+    except (ValueError, OverflowError):
+        return None
+
+
+def _reset_if_spent(headers: Mapping[str, str]) -> datetime | None:
+    """GitHub sends the primary budget's reset with every answer: it is the wait only once nothing remains."""
+    if headers.get("x-ratelimit-remaining", "0").strip() != "0":
+        return None
+    try:
+        return datetime.fromtimestamp(int(headers["x-ratelimit-reset"]), UTC)
+    except (KeyError, ValueError, OverflowError, OSError):
+        return None

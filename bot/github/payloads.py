@@ -1,0 +1,240 @@
+"""The parts of GitHub's answers that Forge reads, validated, and how they become the domain's words."""
+
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bot.github.errors import unexpected
+from domain.ports import CheckRunRef, DependencyChange, PullRequest, Vulnerability
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+GHOST_ID = 10137  # GitHub's account that stands for deleted ones
+GHOST_LOGIN = "ghost"
+
+
+def parse(shape: type[Shape], data: object, purpose: str) -> Shape:
+    """``data`` as the shape GitHub documents.
+
+    :raises Unavailable: it is not; the message names the fields, never their values.
+    """
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        raise unexpected(purpose, _where(error)) from None
+
+
+def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Shape]:
+    """Each item as ``shape``; one surprising item spoils the list, so that nothing is ever left out in silence."""
+    return [parse(shape, item, purpose) for item in items]
+
+
+def _where(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    return ", ".join(f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['type']}" for one in problems[:3])
+
+
+class Account(BaseModel):
+    id: int
+    login: str
+    type: str = "User"
+
+
+class Repository(BaseModel):
+    id: int
+
+
+class _Head(BaseModel):
+    sha: str
+    ref: str
+    repo: Repository | None
+
+
+class _Base(BaseModel):
+    sha: str
+    ref: str
+    repo: Repository
+
+
+class ListedPull(BaseModel):
+    """A pull request as lists show it: without the number of its files."""
+
+    number: int
+    state: Literal["open", "closed"]
+    head: _Head
+
+
+class Pull(BaseModel):
+    number: int
+    title: str
+    state: Literal["open", "closed"]
+    draft: bool = False
+    head: _Head
+    base: _Base
+    user: Account | None
+    author_association: str = "NONE"
+    changed_files: int
+
+    def to_domain(self) -> PullRequest:
+        author = self.user or Account(id=GHOST_ID, login=GHOST_LOGIN)
+        return PullRequest(
+            number=self.number,
+            title=self.title,
+            is_open=self.state == "open",
+            is_draft=self.draft,
+            head_sha=self.head.sha,
+            head_ref=self.head.ref,
+            head_repository_id=self.head.repo.id if self.head.repo else None,
+            base_sha=self.base.sha,
+            base_ref=self.base.ref,
+            author_id=author.id,
+            author_login=author.login,
+            author_is_bot=author.type == "Bot",
+            author_association=self.author_association,
+            changed_files=self.changed_files,
+        )
+
+
+class File(BaseModel):
+    """An entry of the contents endpoint; files above 1 MB come with encoding ``none`` and must be read as a blob."""
+
+    type: str
+    sha: str
+    size: int
+    encoding: str | None = None
+    content: str | None = None
+
+
+class Blob(BaseModel):
+    encoding: Literal["base64"]
+    content: str
+    size: int
+
+
+class _Advisory(BaseModel):
+    severity: Literal["low", "moderate", "high", "critical"]
+    advisory_ghsa_id: str
+    advisory_summary: str
+    advisory_url: str
+
+
+class Dependency(BaseModel):
+    change_type: Literal["added", "removed"]
+    manifest: str
+    ecosystem: str
+    name: str
+    version: str
+    license: str | None = None
+    vulnerabilities: tuple[_Advisory, ...] = ()
+
+    def to_domain(self) -> DependencyChange:
+        return DependencyChange(
+            added=self.change_type == "added",
+            manifest=self.manifest,
+            ecosystem=self.ecosystem,
+            name=self.name,
+            version=self.version,
+            licence=self.license,
+            vulnerabilities=tuple(
+                Vulnerability(
+                    severity=one.severity,
+                    advisory=one.advisory_ghsa_id,
+                    summary=one.advisory_summary,
+                    url=one.advisory_url,
+                )
+                for one in self.vulnerabilities
+            ),
+        )
+
+
+class App(BaseModel):
+    slug: str
+
+
+class CheckRunShown(BaseModel):
+    id: int
+    external_id: str | None = None
+    head_sha: str
+    status: str
+    conclusion: str | None = None
+
+    def to_domain(self) -> CheckRunRef:
+        return CheckRunRef(
+            id=self.id,
+            external_id=self.external_id or "",
+            head_sha=self.head_sha,
+            is_completed=self.status == "completed",
+            conclusion=self.conclusion,
+        )
+
+
+class _OutputShown(BaseModel):
+    annotations_count: int
+
+
+class AnnotatedShown(BaseModel):
+    """A check run where only the number of its annotations matters."""
+
+    output: _OutputShown
+
+
+class AnnotationShown(BaseModel):
+    path: str
+    start_line: int
+    end_line: int
+    annotation_level: str | None
+    title: str | None = None
+    message: str | None
+
+
+class ReviewShown(BaseModel):
+    id: int
+    user: Account | None
+    body: str | None
+
+
+class Created(BaseModel):
+    id: int
+
+
+class _Permissions(BaseModel):
+    admin: bool = False
+    maintain: bool = False
+    push: bool = False
+    triage: bool = False
+    pull: bool = False
+
+
+class _Collaborator(BaseModel):
+    id: int
+    permissions: _Permissions | None = None
+
+
+class Permission(BaseModel):
+    """Answer of the collaborator endpoint. ``role_name`` may be a custom role, ``permission`` knows four only."""
+
+    permission: str
+    role_name: str = ""
+    user: _Collaborator | None
+
+    def role(self, account_id: int) -> str:
+        """The built-in role an account's rights amount to; ``none`` if the login belongs to somebody else now."""
+        if self.user is None or self.user.id != account_id or self.permission == "none":
+            return "none"
+        if self.user.permissions is not None:
+            return _role(self.user.permissions)
+        for name in (self.role_name, self.permission):
+            if name in {"read", "triage", "write", "maintain", "admin"}:
+                return name
+        return "none"
+
+
+def _role(granted: _Permissions) -> str:
+    rights = {
+        "admin": granted.admin,
+        "maintain": granted.maintain,
+        "write": granted.push,
+        "triage": granted.triage,
+        "read": granted.pull,
+    }
+    return next((role for role, has in rights.items() if has), "none")

@@ -1,0 +1,70 @@
+"""What the GitHub adapter must be told; a wrong value stops the start with one line that names it."""
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from domain.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class GitHubSettings:
+    """Where GitHub is and who we are there.
+
+    :param api_url: ``https://api.github.com``, or ``https://HOST/api/v3`` on Enterprise Server.
+    :param web_url: ``https://github.com``, or ``https://HOST``.
+    :param app_id: number of the App.
+    :param private_key: the App's RSA key in PEM.
+    :param write_interval_s: seconds between the starts of two writes of one installation; 0 for none.
+    :raises ConfigurationError: an address is not a safe one, or the key is not an RSA key.
+    """
+
+    api_url: str
+    web_url: str
+    app_id: int
+    private_key: str = field(repr=False)
+    write_interval_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_url", _address("FORGE_GITHUB_API_URL", self.api_url))
+        object.__setattr__(self, "web_url", _address("FORGE_GITHUB_WEB_URL", self.web_url))
+        if self.app_id <= 0:
+            raise ConfigurationError("FORGE_APP_ID is not the number of a GitHub App.")
+        if self.write_interval_s < 0:
+            raise ConfigurationError("The interval between writes to GitHub cannot be negative.")
+        _require_rsa(self.private_key)
+
+
+def _address(name: str, value: str) -> str:
+    """``value`` without a final slash, if tokens may be sent there: https, or http on this machine."""
+    try:
+        url = httpx.URL(urlsplit(value.rstrip("/")).geturl())  # urlsplit refuses half an IPv6 address
+    except (httpx.InvalidURL, ValueError):
+        raise ConfigurationError(f"{name} is not an address.") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ConfigurationError(f"{name} must be an https:// address.")
+    if url.userinfo or url.query or url.fragment:
+        raise ConfigurationError(f"{name} must hold neither a user name, a query nor a fragment.")
+    if url.scheme == "http" and not _is_loopback(url.host):
+        raise ConfigurationError(f"{name} must be https: tokens would travel in the clear.")
+    return str(url).rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _require_rsa(pem: str) -> None:
+    try:
+        key = load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, RSAPrivateKey):
+        raise ConfigurationError("FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.")

@@ -1,0 +1,107 @@
+"""Signs as the App and keeps one installation token per installation, renewed before it expires."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import jwt
+from pydantic import AwareDatetime, BaseModel, Field
+
+from bot.github.exchange import Credential, Exchange, content
+from bot.github.pacing import Sleep, patiently
+from bot.github.payloads import parse
+from bot.github.settings import GitHubSettings
+from bot.github.transport import Call
+from domain.errors import Forbidden, NotFound
+from domain.ports import Clock
+
+APP = 0  # stands for the App itself where an installation is asked for
+JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
+JWT_LASTS = timedelta(minutes=9)  # GitHub accepts at most 10
+RENEWED_BEFORE = timedelta(minutes=5)
+KEPT_AT_LEAST = timedelta(minutes=1)  # a clock far off must not mean a new token per request
+
+
+class _TokenPayload(BaseModel):
+    token: str = Field(min_length=1, repr=False)
+    expires_at: AwareDatetime
+
+
+@dataclass(frozen=True)
+class _Token:
+    value: str = field(repr=False)
+    renew_at: datetime
+
+
+class AppSignature:
+    """Makes the JWTs with which the App itself speaks."""
+
+    def __init__(self, settings: GitHubSettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+
+    def credential(self) -> Credential:
+        issued = self._clock.now() - JWT_BACKDATED
+        claims = {
+            "iat": int(issued.timestamp()),
+            "exp": int((issued + JWT_LASTS).timestamp()),
+            "iss": str(self._settings.app_id),
+        }
+        return Credential(jwt=jwt.encode(claims, self._settings.private_key, algorithm="RS256"))
+
+
+class InstallationTokens:
+    """The current token of each installation; many callers at once cause one request."""
+
+    def __init__(
+        self, settings: GitHubSettings, exchange: Exchange, signature: AppSignature, clock: Clock, sleep: Sleep
+    ) -> None:
+        self._api_url = settings.api_url
+        self._exchange = exchange
+        self._signature = signature
+        self._clock = clock
+        self._sleep = sleep
+        self._tokens: dict[int, _Token] = {}
+        self._locks: dict[int, asyncio.Lock] = {}
+
+    async def get(self, installation_id: int) -> str:
+        """A token with at least five minutes left.
+
+        :raises Forbidden: the installation is suspended.
+        :raises NotFound: the App is no longer installed.
+        """
+        async with self._locks.setdefault(installation_id, asyncio.Lock()):
+            token = self._tokens.get(installation_id)
+            if token is None or token.renew_at <= self._clock.now():
+                token = await self._renew(installation_id)
+            return token.value
+
+    def drop(self, installation_id: int, refused: str) -> None:
+        """Forget a token GitHub refused, unless another one took its place meanwhile."""
+        token = self._tokens.get(installation_id)
+        if token is not None and token.value == refused:
+            del self._tokens[installation_id]
+
+    async def _renew(self, installation_id: int) -> _Token:
+        payload = await patiently(lambda: self._create(installation_id), self._sleep)
+        renew_at = max(payload.expires_at - RENEWED_BEFORE, self._clock.now() + KEPT_AT_LEAST)
+        token = _Token(payload.token, renew_at)
+        self._tokens[installation_id] = token
+        return token
+
+    async def _create(self, installation_id: int) -> _TokenPayload:
+        url = f"{self._api_url}/app/installations/{installation_id}/access_tokens"
+        call = Call(f"get a token for installation {installation_id}", "POST", url)
+        try:
+            answer = await self._exchange.send(APP, call, self._signature.credential())
+        except NotFound:
+            raise NotFound(
+                f"The App is not installed any more (installation {installation_id}).",
+                "Install it again if Forge should go on.",
+            ) from None
+        except Forbidden:
+            raise Forbidden(
+                f"GitHub gives no token for installation {installation_id}: it is suspended.",
+                "Its owner can resume it in GitHub's settings.",
+            ) from None
+        return parse(_TokenPayload, content(answer, call.purpose)[0], call.purpose)

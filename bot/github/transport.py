@@ -1,0 +1,118 @@
+"""Sends one HTTP request to GitHub and follows redirects, but never away from the API's own origin."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from ssl import SSLContext
+
+import httpx
+
+from domain.errors import Unavailable
+
+CONNECT_TIMEOUT_S = 10.0
+READ_TIMEOUT_S = 30.0
+TOTAL_TIMEOUT_S = 60.0  # a body that drips for ever resets the read time-out with every byte
+MAX_CONNECTIONS = 40
+MAX_REDIRECTS = 3
+
+_FOLLOWED_FOR_READS = frozenset({301, 302, 307, 308})
+_FOLLOWED_FOR_WRITES = frozenset({307, 308})  # 301 and 302 would turn the write into a read
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request to GitHub.
+
+    :param purpose: what it is for, so that "Could not … " in front of it makes a sentence.
+    :param url: absolute.
+    :param body: JSON, already encoded.
+    """
+
+    purpose: str
+    method: str
+    url: str
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What GitHub answered, undeciphered. Header names are compared without case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport:
+    """An HTTP/1.1 connection pool to one GitHub.
+
+    :param api_url: absolute address of the API, without a final slash.
+    """
+
+    def __init__(self, api_url: str) -> None:
+        self._origin = _origin(httpx.URL(api_url))
+        self._http = httpx.AsyncClient(
+            verify=_trust(),
+            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS // 2),
+            follow_redirects=False,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def send(self, call: Call, headers: Mapping[str, str]) -> Answer:
+        """The answer to ``call``, whatever its status.
+
+        :raises Unavailable: there was no complete answer, or it pointed to another origin. A write may have happened.
+        """
+        url = self._own(httpx.URL(call.url), call.purpose)
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = await self._once(call, url, headers)
+            target = _redirect(call.method, answer)
+            if target is None:
+                return answer
+            url = self._own(_join(url, target), call.purpose)
+        raise Unavailable(f"Could not {call.purpose}: GitHub redirected more than {MAX_REDIRECTS} times.")
+
+    async def _once(self, call: Call, url: httpx.URL, headers: Mapping[str, str]) -> Answer:
+        try:
+            async with asyncio.timeout(TOTAL_TIMEOUT_S):
+                response = await self._http.request(call.method, url, headers=headers, content=call.body)
+        except (httpx.TimeoutException, TimeoutError):
+            raise Unavailable(f"Could not {call.purpose}: GitHub did not answer in time.") from None
+        except httpx.HTTPError as error:  # without its cause: that holds the request, and so the token
+            kind = type(error).__name__
+            raise Unavailable(f"Could not {call.purpose}: the connection to GitHub broke ({kind}).") from None
+        return Answer(response.status_code, response.headers, response.content)
+
+    def _own(self, url: httpx.URL | None, purpose: str) -> httpx.URL:
+        if url is None or _origin(url) != self._origin or url.userinfo:
+            raise Unavailable(
+                f"Could not {purpose}: GitHub pointed to an address outside its API, which is never followed.",
+                "Check FORGE_GITHUB_API_URL.",
+            )
+        return url
+
+
+@cache
+def _trust() -> SSLContext:
+    """Whom to trust; made once, because reading the certificates takes 50 ms."""
+    return httpx.create_ssl_context()
+
+
+def _redirect(method: str, answer: Answer) -> str | None:
+    followed = _FOLLOWED_FOR_READS if method == "GET" else _FOLLOWED_FOR_WRITES
+    return answer.headers.get("location") if answer.status in followed else None
+
+
+def _join(url: httpx.URL, target: str) -> httpx.URL | None:
+    try:
+        return url.join(target)
+    except httpx.InvalidURL:
+        return None
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)

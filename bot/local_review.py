@@ -1,0 +1,85 @@
+"""Reviews a local repository on the command line, with the same layers as a pull request."""
+
+import json
+import time
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from agents import reviewer
+from agents.checks import Toolbox
+from bot import sarif
+from domain.findings import Severity
+from domain.ids import finding_id
+from domain.neutral import visible
+from domain.review import Decision, Review
+from pipeline import configuration
+from safety.risk import Author
+from workspace.local import local
+
+_COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
+
+
+async def run(path: Path, base: str, output: Literal["table", "json", "sarif"]) -> bool:
+    """Review the repository at ``path`` against ``base`` and print the result; whether nothing blocks.
+
+    :raises CodeAccessError: if there is no repository, no such revision, or no common history.
+    """
+    console = Console()
+    review, problem = await _review(path, base)
+    if output == "json":
+        console.out(json.dumps(review.model_dump(mode="json"), indent=2), highlight=False)
+    elif output == "sarif":
+        console.out(json.dumps(sarif.document(review.findings), indent=2), highlight=False)
+    else:
+        _print(console, review, problem)
+    return review.decision is not Decision.request_changes
+
+
+async def _review(path: Path, base: str) -> tuple[Review, str | None]:
+    started = time.perf_counter()
+    async with local(path, base) as code, Toolbox.start() as toolbox:
+        change = await code.change(code.merge_base_sha, code.head)
+        config_file = (await code.read(code.merge_base_sha, [configuration.PATH])).get(configuration.PATH)
+        loaded = configuration.parse(config_file or b"")
+        result = await reviewer.review(
+            change, code, toolbox, loaded.configuration, Author(), _no_dependencies, trusted=True
+        )
+    named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
+    timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
+    return timed, loaded.problem
+
+
+async def _no_dependencies() -> None:
+    """GitHub's dependency comparison needs GitHub."""
+
+
+def _print(console: Console, review: Review, problem: str | None) -> None:
+    if problem:
+        console.print(f"[yellow]{escape(problem)}[/]")
+    if review.findings:
+        table = Table("severity", "where", "rule", "what", box=None, pad_edge=False)
+        for finding in review.findings:
+            table.add_row(
+                f"[{_COLOURS[finding.severity]}]{finding.severity}[/]",
+                escape(visible(finding.where)),
+                escape(finding.rule),
+                escape(visible(finding.message)),
+            )
+        console.print(table)
+    for layer in review.layers:
+        for text in (layer.missing, *(f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem)):
+            if text:
+                console.print(f"[yellow]! {escape(text)}[/]")
+    for entry in review.not_looked_at:
+        console.print(f"[dim]not looked at: {escape(visible(entry.path))}: {escape(entry.reason)}[/]")
+    changed = f"{review.files} files, +{review.additions} -{review.deletions}"
+    console.print(
+        f"\n[bold]{review.decision.replace('_', ' ')}[/] · risk {review.risk.level} ({review.risk.score} of 100) · "
+        f"{changed} · {review.seconds:.2f} s"
+    )
+    for reason in review.reasons:
+        console.print(f"  {escape(reason.text)}")

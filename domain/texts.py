@@ -1,0 +1,246 @@
+"""Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.errors import ForgeError
+from domain.findings import Finding, Layer, Severity
+from domain.neutral import block, code, prose
+from domain.review import Decision, LayerReport, Review
+from domain.verdicts import Reason
+
+CHECK_NAME = "Forge / review"
+LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
+SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
+SHOWN_IN_DETAILS = 400
+
+_ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
+
+
+@dataclass(frozen=True)
+class CheckText:
+    """What a check run says: its title, its summary and its details, the latter two in Markdown."""
+
+    title: str
+    summary: str
+    text: str = ""
+
+
+def queued() -> CheckText:
+    return CheckText("Waiting to be reviewed", "The review starts as soon as a worker is free.")
+
+
+def progress(doing: str) -> CheckText:
+    return CheckText(doing, f"{doing}. This check is updated as the review goes on.")
+
+
+def excluded(reason: str, problem: str | None = None) -> CheckText:
+    return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
+
+
+def superseded() -> CheckText:
+    return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
+
+
+def closed() -> CheckText:
+    return CheckText("Pull request closed", "The pull request was closed before the review was finished.")
+
+
+def access_lost() -> CheckText:
+    return CheckText("Ended", "Forge was uninstalled or suspended here before the review was finished.")
+
+
+def failed(error: ForgeError, run_id: str) -> CheckText:
+    """For a run that could not be finished. This is never an approval."""
+    advice = prose(error.advice) or "Press **Review again**; if it happens again, ask whoever operates Forge."
+    return CheckText(
+        "The review could not be finished",
+        f"**What happened:** {prose(error.message)}\n\n**What to do:** {advice}\n\nRun {code(run_id)}. "
+        "Nothing about this head was approved.",
+    )
+
+
+def outcome(review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None) -> CheckText:
+    """The finished check run.
+
+    :param posted: the findings that the pull-request review carries as inline comments.
+    :param posted_before: how many findings an earlier review of this pull request already carries.
+    :param problem: what is wrong with the repository's configuration.
+    """
+    inline = {finding.id for finding in posted}
+    parts = [
+        *_warning(problem),
+        _verdict(review),
+        _findings_table(review, inline, posted_before),
+        _risk(review),
+        _layers(review),
+        _not_looked_at(review),
+        _footer(review),
+    ]
+    return CheckText(_title(review), "\n\n".join(part for part in parts if part), _details(review))
+
+
+def review_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
+    """The body of the pull-request review."""
+    others = len(review.findings) - len(posted) - posted_before
+    lines = [f"**{_title(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
+    if others > 0:
+        lines.append(f"{_count(others, 'more finding')} not on lines of the diff or over the limit: see the check.")
+    if posted_before > 0:
+        lines.append(f"{_count(posted_before, 'finding')} from an earlier push, already commented, not repeated.")
+    return "\n\n".join([" ".join(lines), marker])
+
+
+def unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
+    """The body when GitHub refuses the positions of the comments: nothing is lost, it is listed instead."""
+    listed = "\n".join(_bullet(finding) for finding in posted)
+    head = f"**{_title(review)}.** GitHub did not accept the position of a comment, so the findings are listed here."
+    return f"{head}\n\n{listed}\n\n{marker}"
+
+
+def comment(finding: Finding) -> str:
+    """An inline comment, with a one-click suggestion where a fix is known."""
+    parts = [
+        f"{_ICONS[finding.severity]} **{finding.severity.value.capitalize()}** · {finding.category.value}",
+        prose(finding.message, 1500),
+    ]
+    if finding.fix is not None:
+        parts.append(block(finding.fix.replacement, "suggestion"))
+    parts.append(f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>")
+    return "\n\n".join(parts)
+
+
+def annotation(finding: Finding) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    message = " ".join(finding.message.split())
+    return f"{finding.severity.value.capitalize()}: {finding.rule} ({finding.id})"[:255], message[:4000]
+
+
+def reasons(tree: Sequence[Reason], depth: int = 0) -> str:
+    """A tree of reasons as a nested list."""
+    lines: list[str] = []
+    for reason in tree:
+        lines.append(f"{'  ' * depth}- {prose(reason.text)}")
+        if reason.children:
+            lines.append(reasons(reason.children[:20], depth + 1))
+    return "\n".join(lines)
+
+
+def _warning(problem: str | None) -> list[str]:
+    return [] if problem is None else [f"⚠️ {prose(problem)}"]
+
+
+def _title(review: Review) -> str:
+    blocking = sum(finding.severity.rank >= Severity.error.rank for finding in review.findings)
+    if review.decision is Decision.request_changes:
+        return f"Changes requested: {_count(blocking, 'finding')} to fix"
+    if review.decision is Decision.require_human:
+        return "A person should look"
+    if review.findings:
+        return f"Approved, with {_count(len(review.findings), 'remark')}"
+    return "Approved: nothing to say"
+
+
+def _verdict(review: Review) -> str:
+    return f"{reasons(review.reasons)}\n\n**Next:** {_next(review)}"
+
+
+def _next(review: Review) -> str:
+    codes = {reason.code for reason in review.reasons}
+    if review.decision is Decision.request_changes:
+        return "fix what is marked error or critical and push; only what changed since is looked at again."
+    if "tool.failed" in codes:
+        return "press **Review again**; if a tool keeps failing, ask whoever operates Forge."
+    if "layer.missing" in codes:
+        return (
+            "have a person review this change. To let layers 1 and 2 be enough, "
+            "set `review: {model: false}` in `.github/forge.yml` on the default branch."
+        )
+    if review.decision is Decision.require_human:
+        return "have a person with write access review this change."
+    return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."
+
+
+def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
+    if not review.findings:
+        return ""
+    rows = [_row(finding, finding.id in inline) for finding in review.findings[:SHOWN_IN_SUMMARY]]
+    left = len(review.findings) - len(rows)
+    tail = [f"\n{_count(left, 'more finding')} in the details below."] if left > 0 else []
+    if posted_before:
+        tail.append(f"\n{_count(posted_before, 'finding')} already commented by an earlier review.")
+    head = ["### Findings", "", "| | where | what | rule |", "| --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows, *tail])
+
+
+def _row(finding: Finding, inline: bool) -> str:
+    place = code(finding.where) + (" 💬" if inline else "")
+    what = f"{prose(finding.message, 160)} <sub>{finding.id}</sub>"
+    return f"| {_ICONS[finding.severity]} {finding.severity.value} | {place} | {what} | {_rule(finding)} |"
+
+
+def _risk(review: Review) -> str:
+    head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
+    if not review.risk.parts:
+        return f"{head}\n\nSmall, and nothing in it stands out."
+    rows = [f"| +{part.points} | {prose(part.text)} |" for part in review.risk.parts]
+    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
+
+
+def _layers(review: Review) -> str:
+    head = ["### What ran", "", "| layer | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
+    rows = [row for layer in review.layers for row in _layer_rows(layer)]
+    return "\n".join([*head, *rows])
+
+
+def _layer_rows(layer: LayerReport) -> list[str]:
+    name = LAYERS[layer.layer]
+    rows = [
+        f"| {name} | {code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | "
+        f"{'⚠️ ' + prose(tool.problem, 200) if tool.problem else 'done'} |"
+        for tool in layer.tools
+    ]
+    if layer.missing is not None:
+        rows.append(f"| {name} | | | | ⚠️ {prose(layer.missing, 300)} |")
+    if layer.note is not None:
+        rows.append(f"| {name} | | | | {prose(layer.note, 300)} |")
+    return rows
+
+
+def _not_looked_at(review: Review) -> str:
+    if not review.not_looked_at:
+        return ""
+    rows = [f"- {code(entry.path)}: {prose(entry.reason)}" for entry in review.not_looked_at[:30]]
+    left = len(review.not_looked_at) - len(rows)
+    return "\n".join(["### Not looked at", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _footer(review: Review) -> str:
+    return (
+        f"<sub>{_count(review.files, 'file')}, +{review.additions} −{review.deletions}, "
+        f"{review.merge_base[:7]}…{review.head_sha[:7]} · {review.seconds:.1f} s · "
+        "no model was asked: 0 tokens, 0.00 USD</sub>"
+    )
+
+
+def _details(review: Review) -> str:
+    rest = review.findings[SHOWN_IN_SUMMARY:SHOWN_IN_DETAILS]
+    if not rest:
+        return ""
+    left = len(review.findings) - SHOWN_IN_SUMMARY - len(rest)
+    tail = [f"- and {left} more; `forge review` on a checkout lists them all"] if left > 0 else []
+    return "\n".join(["### More findings", "", *map(_bullet, rest), *tail])
+
+
+def _bullet(finding: Finding) -> str:
+    message = prose(finding.message, 200)
+    return f"- {_ICONS[finding.severity]} {code(finding.where)} {message} ({_rule(finding)}, {finding.id})"
+
+
+def _rule(finding: Finding) -> str:
+    name = code(finding.rule)
+    return f"[{name}]({finding.help_url})" if finding.help_url else name
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

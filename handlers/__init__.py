@@ -1,0 +1,52 @@
+"""One module per family of GitHub events, each turning a payload into a command; the table of contents is here."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from domain.commands import AnyCommand, Ignored
+from handlers import checks, installation, pull_request
+
+Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
+"""Takes the payload and our App's id."""
+
+HANDLERS: Mapping[str, Handler] = {
+    "pull_request": pull_request.handle,
+    "check_run": checks.handle_run,
+    "check_suite": checks.handle_suite,
+    "installation": installation.handle,
+    "installation_repositories": installation.handle_repositories,
+}
+
+NOT_USED_YET = frozenset(
+    {
+        "issues",
+        "issue_comment",
+        "merge_group",
+        "pull_request_review",
+        "pull_request_review_comment",
+        "pull_request_review_thread",
+        "workflow_run",
+        "installation_target",
+        "push",
+        "deployment_status",
+        "repository",
+    }
+)
+"""Events that later capabilities need and the App subscribes to already (SPEC W2)."""
+
+
+def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
+    """What a webhook asks for.
+
+    :param event: the ``X-GitHub-Event`` header.
+    :param app_id: our App, whose own events never act.
+    """
+    handler = HANDLERS.get(event)
+    if handler is None:
+        return Ignored(reason="not_used_yet" if event in NOT_USED_YET else "unknown_event")
+    try:
+        return handler(payload, app_id)
+    except ValidationError:
+        return Ignored(reason="incomplete_payload")

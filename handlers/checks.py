@@ -1,0 +1,66 @@
+"""Check runs and suites: the re-run buttons of GitHub and the buttons on our own checks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.commands import AnyCommand, Ignored, ReviewCheckedHead
+from domain.runs import Trigger
+from handlers.payloads import RepositoryEvent, Sha, View
+
+
+class _App(View):
+    id: int
+
+
+class _Check(View):
+    head_sha: Sha
+    app: _App
+    external_id: str | None = None
+
+
+class _Requested(View):
+    identifier: str
+
+
+class _RunEvent(RepositoryEvent):
+    check_run: _Check
+    requested_action: _Requested | None = None
+
+
+class _SuiteEvent(RepositoryEvent):
+    check_suite: _Check
+
+
+def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _RunEvent.model_validate(payload)
+    if event.action == "rerequested":
+        return _again(event, event.check_run, app_id, Trigger.rerequested)
+    if event.action != "requested_action":
+        return Ignored(reason="action_not_used")
+    if event.requested_action is None or event.requested_action.identifier != "review":
+        return Ignored(reason="unknown_button")
+    return _again(event, event.check_run, app_id, Trigger.requested_action)
+
+
+def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`. A requested suite needs nothing: the pull request's own event starts the run."""
+    event = _SuiteEvent.model_validate(payload)
+    if event.action != "rerequested":
+        return Ignored(reason="action_not_used")
+    return _again(event, event.check_suite, app_id, Trigger.rerequested)
+
+
+def _again(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:
+    sender = event.sender.as_sender()
+    if check.app.id != app_id:
+        return Ignored(reason="check_of_another_app")
+    if sender.is_app:
+        return Ignored(reason="sent_by_an_app")
+    return ReviewCheckedHead(
+        repository=event.where(),
+        head_sha=check.head_sha,
+        run_id=check.external_id or None,
+        trigger=trigger,
+        sender=sender,
+    )

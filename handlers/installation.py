@@ -1,0 +1,44 @@
+"""Installations: what runs where the App has just lost its access ends."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.commands import AnyCommand, EndInstallation, Ignored
+from handlers.payloads import Account, Installation, View
+
+
+class _Removed(View):
+    id: int
+
+
+class _Event(View):
+    action: str
+    installation: Installation
+    sender: Account
+    repositories_removed: tuple[_Removed, ...] = ()
+
+
+def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    if event.action not in {"deleted", "suspend"}:
+        return Ignored(reason="action_not_used")
+    return EndInstallation(
+        installation_id=event.installation.id,
+        repository_ids=None,
+        why=event.action,
+        sender=event.sender.as_sender(),
+    )
+
+
+def handle_repositories(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    if event.action != "removed" or not event.repositories_removed:
+        return Ignored(reason="action_not_used")
+    return EndInstallation(
+        installation_id=event.installation.id,
+        repository_ids=tuple(repository.id for repository in event.repositories_removed),
+        why=event.action,
+        sender=event.sender.as_sender(),
+    )

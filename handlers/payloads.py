@@ -1,0 +1,52 @@
+"""Typed views of GitHub's webhook payloads: only what Forge reads, strictly checked."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.commands import Sender
+from domain.runs import RepositoryRef
+
+Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+
+
+class View(BaseModel):
+    """Part of a payload; what it does not name is not read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Account(View):
+    id: int
+    login: str
+    type: str = "User"
+
+    def as_sender(self) -> Sender:
+        return Sender(id=self.id, login=self.login, is_app=self.type == "Bot")
+
+
+class Repository(View):
+    id: int
+    name: str
+    owner: Account
+
+
+class Installation(View):
+    id: int
+
+
+class RepositoryEvent(View):
+    """What every event of a repository carries."""
+
+    action: str = ""
+    repository: Repository
+    installation: Installation
+    sender: Account
+
+    def where(self) -> RepositoryRef:
+        return RepositoryRef(
+            installation_id=self.installation.id,
+            id=self.repository.id,
+            owner=self.repository.owner.login,
+            name=self.repository.name,
+        )

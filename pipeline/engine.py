@@ -1,0 +1,196 @@
+"""Starts DBOS on our database, registers the workflows, and keeps the process's lease and the sweeps going."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
+
+from domain.commands import COMMAND
+from domain.errors import ConfigurationError, ForgeError
+from domain.ids import new_id
+from memory import executors, runs, waits
+from memory.database import Engine
+from memory.executors import Holder
+from pipeline.dispatch import Dispatch
+from pipeline.journal import WAKE
+from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, RUN, RUNS
+from pipeline.review import ReviewRun
+from pipeline.services import Services
+
+log = structlog.get_logger(__name__)
+
+_RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
+_HEARTBEAT = 5.0  # seconds
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a process takes part in the work.
+
+    :param executor_id: stable and unique per process slot.
+    :param polling: seconds between two looks into a queue.
+    :param concurrent_runs: runs at the same time in this process.
+    """
+
+    executor_id: str
+    polling: float = 0.2
+    concurrent_runs: int = 4
+
+
+def client(engine: Engine) -> DBOSClient:
+    """A DBOS client for the door: it only queues work."""
+    return DBOSClient(
+        system_database_engine=engine,
+        serializer=DBOSPortableJSONSerializer(),
+        application_name=APP_VERSION,
+        lazy=True,
+        retry_connection_errors=False,
+    )
+
+
+class WorkflowEngine:
+    """DBOS in this process. There can be one at a time, since DBOS keeps its state in globals.
+
+    :param engine: an engine on the database of ``services``.
+    """
+
+    def __init__(self, services: Services, engine: Engine, settings: EngineSettings) -> None:
+        self._services = services
+        self._engine = engine
+        self._settings = settings
+        self._holder = Holder(settings.executor_id, new_id(), socket.gethostname(), os.getpid())
+        self._tasks: list[asyncio.Task[None]] = []
+        self._lost = False
+
+    async def start(self) -> None:
+        """Take the lease, launch DBOS on the running event loop and start the sweeps.
+
+        :raises ConfigurationError: if another live process holds this executor id.
+        """
+        await self._take_lease()
+        DBOS(config=self._config())
+        self._register()
+        DBOS.launch()
+        await asyncio.to_thread(self._queues)
+        self._tasks = [asyncio.create_task(self._repeat(each)) for each in (self._renew, self._wake_due, self._adopt)]
+
+    async def stop(self, grace: float = 10) -> None:
+        """Stop taking work, give running steps ``grace`` seconds, and hand back the lease.
+
+        What is not finished goes on at the next start.
+        """
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=int(grace))
+        with contextlib.suppress(ForgeError):
+            await executors.release(self._services.database, self._holder, self._services.clock.now())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the sweeps go on and the lease is ours."""
+        return bool(self._tasks) and not self._lost and not any(task.done() for task in self._tasks)
+
+    def _config(self) -> DBOSConfig:
+        return {
+            "name": APP_VERSION,
+            "system_database_url": str(self._engine.url),
+            "system_database_engine": self._engine,
+            "serializer": DBOSPortableJSONSerializer(),
+            "application_version": APP_VERSION,
+            "executor_id": self._settings.executor_id,
+            "notification_listener_polling_interval_sec": self._settings.polling,
+            "log_level": "ERROR",
+        }
+
+    def _register(self) -> None:
+        services = self._services
+
+        @DBOS.workflow(name=DELIVERY, max_recovery_attempts=_RECOVERIES)
+        async def delivery(guid: str, command: dict[str, Any]) -> str:  # pyright: ignore[reportUnusedFunction]
+            return await Dispatch(services, guid, COMMAND.validate_python(command)).execute()
+
+        @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
+        async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            return await ReviewRun(services, run).execute()
+
+    def _queues(self) -> None:
+        polling = self._settings.polling
+        DBOS.register_queue(
+            DELIVERIES, worker_concurrency=200, polling_interval_sec=polling, on_conflict="always_update"
+        )
+        DBOS.register_queue(
+            RUNS,
+            partition_concurrency=1,
+            worker_concurrency=self._settings.concurrent_runs,
+            polling_interval_sec=polling,
+            on_conflict="always_update",
+        )
+
+    async def _take_lease(self) -> None:
+        database, clock = self._services.database, self._services.clock
+        other = await executors.take(database, self._holder, clock.now())
+        if other is not None and _is_dead(other):
+            other = await executors.take(database, self._holder, clock.now(), force=True)
+        if other is not None:
+            raise ConfigurationError(
+                f"FORGE_EXECUTOR_ID {other.executor_id} is in use by process {other.pid} on {other.host}.",
+                "Give each process its own, or wait half a minute if that process has just died.",
+            )
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do a sweep again and again; a failure is logged and does not end it."""
+        while True:
+            try:
+                await work()
+            except ForgeError as error:
+                log.warning("sweep.failed", sweep=work.__name__, error=str(error))
+            except Exception:
+                log.exception("sweep.failed", sweep=work.__name__)
+            await asyncio.sleep(_HEARTBEAT if work != self._wake_due else 1.0)
+
+    async def _renew(self) -> None:
+        other = await executors.take(self._services.database, self._holder, self._services.clock.now())
+        self._lost = other is not None
+        if other is not None:
+            log.error("lease.lost", executor=self._settings.executor_id, to_pid=other.pid, to_host=other.host)
+
+    async def _wake_due(self) -> None:
+        now = self._services.clock.now()
+        for workflow_id in await waits.due(self._services.database, now):
+            await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
+            await waits.remove(self._services.database, workflow_id)
+
+    async def _adopt(self) -> None:
+        """Go on with the work of processes whose lease ran out."""
+        lapsed = await executors.lapsed(self._services.database, self._settings.executor_id, self._services.clock.now())
+        for executor_id in lapsed:
+            await asyncio.to_thread(_recover, executor_id)
+            await executors.forget(self._services.database, executor_id, self._services.clock.now())
+
+
+def _recover(executor_id: str) -> None:
+    """The one place that reaches into DBOS: queue again what another executor left behind."""
+    DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_dead(other: Holder) -> bool:
+    """Whether a lease's holder ran on this machine and is gone."""
+    if other.host != socket.gethostname():
+        return False
+    try:
+        os.kill(other.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return other.pid == os.getpid()

@@ -1,0 +1,7 @@
+"""The names under which work is stored. They outlive any version of the code, so they never change."""
+
+APP_VERSION = "forge"  # one for ever: a run that waits under one version is not resumed under another
+DELIVERIES = "deliveries"  # the queue for short work
+RUNS = "runs"  # the queue for phases, partitioned by pull request
+DELIVERY = "delivery"  # the workflow of one delivery
+RUN = "review_run"  # the workflow of one review

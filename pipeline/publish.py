@@ -1,0 +1,186 @@
+"""The only place that writes to GitHub: each write once, under the fencing token, found again after a crash."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from domain import texts
+from domain.errors import NotFound, Superseded, Unprocessable
+from domain.findings import Finding, Severity
+from domain.markers import Markers
+from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftReview, InlineComment
+from domain.review import Conclusion, Review
+from domain.runs import Run
+from domain.texts import CheckText
+from memory import findings, outbox, runs
+from memory.database import Database
+
+AGAIN = Button(label="Review again", description="Run all checks on this head once more", identifier="review")
+_LEVELS = {
+    Severity.info: "notice",
+    Severity.warning: "warning",
+    Severity.error: "failure",
+    Severity.critical: "failure",
+}
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Writes what a run has to say. Every method may be repeated after a crash and then changes nothing."""
+
+    database: Database
+    host: CodeHost
+    clock: Clock
+    markers: Markers
+
+    async def open_check(self, run: Run) -> None:
+        """Create the run's check, queued: the first sign people see."""
+        check = _check(run, "queued", texts.queued())
+
+        async def find() -> int | None:
+            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await self.host.create_check_run(run.repository, check)).id
+
+        await self._once(run, "queued", "check", find, create)
+        await self._close_if_lost(run)
+
+    async def show_progress(self, run: Run, step: str, doing: str) -> None:
+        """Say on the check what is being done."""
+        await self._update(run, step, _check(run, "in_progress", texts.progress(doing)))
+        await self._close_if_lost(run)
+
+    async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
+        """Complete the run's check. ``shown`` become annotations."""
+        check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
+        await self._update(run, "concluded", check)
+
+    async def close(self, run: Run, text: CheckText) -> None:
+        """Complete the check of a run that lost its fencing token, whoever holds it now."""
+        check_id = await outbox.remote_id(self.database, run.id, "queued", "check")
+        if check_id is None:
+            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+            if found is None or found.is_completed:
+                return
+            check_id = found.id
+        check = _check(run, "completed", text, Conclusion.cancelled)
+        await self.host.update_check_run(run.repository, check_id, check)
+
+    async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
+        """Post the one review of this run, with a comment on each of ``inline``."""
+        marker = self.markers.make("review", run.id)
+        draft = DraftReview(
+            head_sha=run.head_sha,
+            body=texts.review_body(review, inline, posted_before, marker),
+            comments=tuple(_comment(finding) for finding in inline),
+        )
+
+        async def find() -> int | None:
+            return await self.host.find_review(run.repository, run.number, marker)
+
+        async def create() -> int:
+            try:
+                return await self.host.create_review(run.repository, run.number, draft)
+            except Unprocessable:
+                listed = texts.unplaced_body(review, inline, marker)
+                plain = draft.model_copy(update={"body": listed, "comments": ()})
+                return await self.host.create_review(run.repository, run.number, plain)
+
+        await self._once(run, "review", "review", find, create)
+        await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
+
+    async def _update(self, run: Run, step: str, check: CheckRun) -> None:
+        check_id = await outbox.remote_id(self.database, run.id, "queued", "check")
+        if check_id is None:
+            raise NotFound(f"Run {run.id} has no check to update.", "Press Review again.")
+
+        async def find() -> int | None:
+            return None  # an update may be sent twice; it says the same
+
+        async def update() -> int:
+            return (await self.host.update_check_run(run.repository, check_id, check)).id
+
+        await self._once(run, step, "check", find, update)
+
+    async def _once(
+        self,
+        run: Run,
+        step: str,
+        kind: str,
+        find: Callable[[], Awaitable[int | None]],
+        write: Callable[[], Awaitable[int]],
+    ) -> None:
+        """Claim the write, look for its effect if it was tried before, make it, and record it.
+
+        :raises Superseded: if another run owns the pull request.
+        """
+        claim = await outbox.claim(self.database, run, step, kind, self.clock.now())
+        if claim.done:
+            return
+        remote_id = await find() if claim.tried_before else None
+        if remote_id is None:
+            remote_id = await write()
+        await outbox.done(self.database, claim.id, remote_id, self.clock.now())
+
+    async def _close_if_lost(self, run: Run) -> None:
+        """If the token was lost while a write was on its way, whoever took it may have closed the check too early."""
+        if await runs.is_current(self.database, run):
+            return
+        with contextlib.suppress(NotFound):
+            await self.close(run, texts.superseded())
+        raise Superseded(f"Run {run.id} lost pull request {run.number} to a newer one.")
+
+
+def _check(
+    run: Run,
+    status: str,
+    text: CheckText,
+    conclusion: Conclusion | None = None,
+    annotations: tuple[Annotation, ...] = (),
+) -> CheckRun:
+    return CheckRun.model_validate(
+        {
+            "name": texts.CHECK_NAME,
+            "head_sha": run.head_sha,
+            "external_id": run.id,
+            "status": status,
+            "title": text.title,
+            "summary": text.summary,
+            "text": text.text,
+            "conclusion": conclusion,
+            "annotations": annotations,
+            "buttons": (AGAIN,) if conclusion is not None else (),
+        }
+    )
+
+
+def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Finding]:
+    """The findings that become inline comments: new ones, on lines of the diff, the gravest first.
+
+    :param posted_before: fingerprints an earlier review of the pull request carries; they are not said twice.
+    :param most: the repository's limit per review.
+    """
+    new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
+    return sorted(new, key=lambda f: (-f.severity.rank, -f.confidence, f.path, f.line or 0))[:most]
+
+
+def _comment(finding: Finding) -> InlineComment:
+    start, end = finding.comment_lines
+    return InlineComment(path=finding.path, start_line=start, line=end, body=texts.comment(finding))
+
+
+def _annotation(finding: Finding) -> Annotation:
+    title, message = texts.annotation(finding)
+    start = finding.line or 1
+    return Annotation.model_validate(
+        {
+            "path": finding.path,
+            "start_line": start,
+            "end_line": max(start, finding.end_line or start),
+            "level": _LEVELS[finding.severity],
+            "title": title,
+            "message": message,
+        }
+    )

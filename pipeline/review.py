@@ -1,0 +1,183 @@
+"""The review of one head, as a durable workflow that reads from top to bottom."""
+
+import contextlib
+import time
+from datetime import datetime
+
+import structlog
+from pydantic import BaseModel, JsonValue
+
+from agents import reviewer
+from domain import texts
+from domain.configuration import Configuration
+from domain.errors import CodeHostError, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized
+from domain.findings import Finding
+from domain.ports import PullRequest
+from domain.review import Conclusion, Review
+from domain.runs import ReasonCode, Run, RunState
+from memory import checkpoints, findings, runs, waits
+from pipeline import configuration
+from pipeline.journal import WorkflowJournal
+from pipeline.publish import choose_inline
+from pipeline.services import Services
+from safety.eligibility import exclusion
+from safety.risk import Author
+from workspace.mirror import Mirror
+
+log = structlog.get_logger(__name__)
+
+_FIRST_TIME = {"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"}
+
+
+class Settings(BaseModel):
+    """What a run was started with: the configuration that held and the pull request as it was."""
+
+    configuration: Configuration
+    problem: str | None
+    pull_request: PullRequest
+    excluded: str | None
+
+
+class ReviewRun:
+    """One run of the review pipeline: begin, look, check, publish, conclude.
+
+    Every step may be repeated after a crash: what it did before is found in the journal, the checkpoint or
+    the outbox, so that nothing is done, paid or posted twice.
+    """
+
+    def __init__(self, services: Services, run: Run) -> None:
+        self._services = services
+        self._publisher = services.publisher
+        self._run = run
+        self._journal = WorkflowJournal(services.clock, self._wait, self._go_on, services.pauses)
+
+    async def execute(self) -> str:
+        """Bring the run to its end; how it ended, in one word."""
+        try:
+            return await self._review()
+        except Superseded:
+            return ReasonCode.superseded.value
+        except ForgeError as error:
+            return await self._fail(error)
+        except Exception:
+            log.exception("review.unexpected", run=self._run.id)
+            return await self._fail(ForgeError("Forge made a mistake of its own; its log has the details."))
+
+    async def _review(self) -> str:
+        if not await self._journal.step("begin", self._begin):
+            return ReasonCode.superseded.value
+        settings = Settings.model_validate(await self._journal.step("read the configuration", self._configure))
+        if settings.excluded is not None:
+            await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
+            return ReasonCode.excluded.value
+        await self._journal.step("run the checks", lambda: self._check(settings))
+        await self._journal.step("post the review", lambda: self._post(settings))
+        await self._journal.step("conclude the check", lambda: self._conclude(settings))
+        await self._journal.step("finish", lambda: self._move(RunState.completed))
+        return RunState.completed.value
+
+    async def _begin(self) -> JsonValue:
+        if not await self._move(RunState.running):
+            return False
+        await self._publisher.show_progress(self._run, "started", "Reading the change")
+        return True
+
+    async def _configure(self) -> JsonValue:
+        loaded = await configuration.load(self._services.host, self._run.repository)
+        pull_request = await self._services.host.pull_request(self._run.repository, self._run.number)
+        reason = exclusion(pull_request, loaded.configuration.review)
+        return Settings(
+            configuration=loaded.configuration,
+            problem=loaded.problem,
+            pull_request=pull_request,
+            excluded=None if reason is None else reason.text,
+        ).model_dump(mode="json")
+
+    async def _exclude(self, settings: Settings) -> JsonValue:
+        text = texts.excluded(settings.excluded or "", settings.problem)
+        await self._publisher.conclude(self._run, Conclusion.success, text)
+        return await self._move(RunState.completed, ReasonCode.excluded)
+
+    async def _check(self, settings: Settings) -> JsonValue:
+        """Run the layers on the code and keep the result as the phase's checkpoint."""
+        services, run = self._services, self._run
+        started = time.perf_counter()
+        mirror = await self._mirror()
+        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        review = await reviewer.review(
+            change,
+            mirror,
+            services.toolbox,
+            settings.configuration,
+            Author(
+                from_fork=settings.pull_request.is_from_fork(run.repository.id),
+                first_time=settings.pull_request.author_association in _FIRST_TIME,
+            ),
+            lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
+        )
+        timed = review.model_copy(update={"seconds": time.perf_counter() - started})
+        await checkpoints.save_review(services.database, run, timed, services.clock.now())
+        return {"findings": len(review.findings), "decision": review.decision, "risk": review.risk.score}
+
+    async def _post(self, settings: Settings) -> JsonValue:
+        review, inline, before = await self._said(settings)
+        if inline:
+            await self._publisher.post_review(self._run, review, inline, before)
+        return [finding.id for finding in inline]
+
+    async def _conclude(self, settings: Settings) -> JsonValue:
+        review, inline, before = await self._said(settings)
+        text = texts.outcome(review, inline, before, settings.problem)
+        await self._publisher.conclude(self._run, review.conclusion, text, review.findings)
+        return review.conclusion
+
+    async def _said(self, settings: Settings) -> tuple[Review, list[Finding], int]:
+        """The review, the findings its comments carry, and how many an earlier review carries already."""
+        review = await checkpoints.load_review(self._services.database, self._run)
+        if review is None:
+            raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
+        posted = await findings.posted_before(self._services.database, self._run)
+        inline = choose_inline(review, posted, settings.configuration.review.max_comments)
+        return review, inline, sum(finding.fingerprint in posted for finding in review.findings)
+
+    async def _mirror(self) -> Mirror:
+        host, repository = self._services.host, self._run.repository
+        authorization = await host.git_credentials(repository)
+        mirror = await self._services.mirrors.mirror(repository.id, host.clone_url(repository), authorization)
+        await mirror.fetch(self._run.head_sha, self._run.base_sha, self._run.number)
+        return mirror
+
+    async def _fail(self, error: ForgeError) -> str:
+        """End the run with its reason, and say on the check what happened. Never an approval."""
+        log.warning("review.failed", run=self._run.id, error=str(error))
+
+        async def say() -> JsonValue:
+            with contextlib.suppress(CodeHostError, Superseded):
+                await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
+            return None
+
+        await self._journal.step("say what went wrong", say)
+        reason = _reason(error)
+        await self._journal.step("end", lambda: self._move(RunState.failed, reason, error.message))
+        return reason.value
+
+    async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> JsonValue:
+        return await runs.move(
+            self._services.database, self._run.id, target, self._services.clock.now(), reason, detail
+        )
+
+    async def _wait(self, until: datetime, why: str) -> None:
+        await self._move(RunState.waiting, ReasonCode.rate_limited, why)
+        await waits.add(self._services.database, self._run.id, until, why)
+
+    async def _go_on(self) -> None:
+        await waits.remove(self._services.database, self._run.id)
+        await self._move(RunState.running)
+
+
+def _reason(error: ForgeError) -> ReasonCode:
+    if isinstance(error, CommitGone):
+        return ReasonCode.commit_gone
+    if isinstance(error, Forbidden | NotFound | Unauthorized):
+        return ReasonCode.access_lost
+    return ReasonCode.error

@@ -1,0 +1,93 @@
+"""Decides a review: from findings, risk and what each layer did, to a decision and a check conclusion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.changes import NotLookedAt
+from domain.findings import RawFinding, Severity
+from domain.review import Conclusion, Decision, LayerReport, Risk, RiskLevel
+from domain.verdicts import Reason
+
+CONCLUSIONS = {
+    Decision.approve: Conclusion.success,
+    Decision.request_changes: Conclusion.failure,
+    Decision.require_human: Conclusion.action_required,
+}
+"""CONTRACT, checks and conclusions."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A decision with its reasons, the weightiest first."""
+
+    decision: Decision
+    reasons: tuple[Reason, ...]
+
+
+def decide(
+    findings: Sequence[RawFinding],
+    risk: Risk,
+    layers: Sequence[LayerReport],
+    not_looked_at: Sequence[NotLookedAt],
+) -> Verdict:
+    """What the review decides (SPEC A4, A5). Nothing that failed or is missing counts as an approval.
+
+    :param layers: every layer that was required or ran.
+    """
+    changes = _blocking(findings)
+    if changes:
+        return Verdict(Decision.request_changes, (*changes, *_human(risk, layers, not_looked_at)))
+    human = _human(risk, layers, not_looked_at)
+    if human:
+        return Verdict(Decision.require_human, human)
+    return Verdict(Decision.approve, (_calm(findings, risk),))
+
+
+def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
+    blocking = [finding for finding in findings if finding.severity.rank >= Severity.error.rank]
+    if not blocking:
+        return ()
+    children = tuple(
+        Reason(code=finding.rule, text=f"{finding.severity.value} in {finding.path}") for finding in blocking
+    )
+    noun = "finding" if len(blocking) == 1 else "findings"
+    text = f"{len(blocking)} {noun} of severity error or above"
+    return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
+
+
+def _human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
+    return (*_risky(risk), *_incomplete(layers), *_unseen(not_looked_at))
+
+
+def _risky(risk: Risk) -> tuple[Reason, ...]:
+    if risk.level not in {RiskLevel.high, RiskLevel.critical}:
+        return ()
+    who = "a person" if risk.level is RiskLevel.high else "a person and a maintainer"
+    text = f"Risk is {risk.level.value} ({risk.score} of 100), so {who} should look"
+    return (Reason(code="risk.level", text=text, value=risk.score, threshold=50),)
+
+
+def _incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
+    missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
+    failed = [
+        Reason(code="tool.failed", text=f"{tool.tool} could not do its work: {tool.problem}")
+        for layer in layers
+        for tool in layer.tools
+        if tool.problem is not None
+    ]
+    return (*missing, *failed)
+
+
+def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
+    unseen = [entry for entry in not_looked_at if entry.matters]
+    if not unseen:
+        return ()
+    children = tuple(Reason(code="unseen", text=f"{entry.path}: {entry.reason}") for entry in unseen)
+    return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
+
+
+def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:
+    found = "Nothing to say" if not findings else "Nothing that blocks"
+    return Reason(
+        code="risk.level", text=f"{found}; risk is {risk.level.value} ({risk.score} of 100)", value=risk.score
+    )

@@ -1,0 +1,162 @@
+"""GitHub's JSON shapes of check runs, check suites, deployments and workflow runs."""
+
+from __future__ import annotations
+
+from simulator import shapes
+from simulator.state import CheckRun, CheckSuite, Deployment, DeploymentStatus, Json, WorkflowRun, World, timestamp
+
+
+def _pulls(world: World, suite: CheckSuite) -> list[Json]:
+    """Open pull requests of this head in the same repository; those from forks are never listed."""
+    repository = suite.repository
+    brief: Json = {"id": repository.id, "url": f"{world.api_url}/repos/{repository.full_name}", "name": repository.name}
+    return [
+        {
+            "id": pull.id,
+            "number": pull.number,
+            "url": f"{world.api_url}/repos/{repository.full_name}/pulls/{pull.number}",
+            "head": {"ref": pull.head_ref, "sha": pull.head_sha, "repo": brief},
+            "base": {"ref": pull.base_ref, "sha": pull.base_sha, "repo": brief},
+        }
+        for pull in repository.pulls()
+        if pull.state == "open" and pull.head_sha == suite.head_sha and not pull.from_fork
+    ]
+
+
+def _output(url: str, run: CheckRun) -> Json:
+    return {
+        "title": run.title,
+        "summary": run.summary,
+        "text": run.text,
+        "annotations_count": len(run.annotations),
+        "annotations_url": f"{url}/annotations",
+    }
+
+
+def check_run(world: World, run: CheckRun) -> Json:
+    url = f"{world.api_url}/repos/{run.repository.full_name}/check-runs/{run.id}"
+    html = f"{world.url}/{run.repository.full_name}/runs/{run.id}"
+    return {
+        "id": run.id,
+        "name": run.name,
+        "node_id": f"CR_{run.id}",
+        "head_sha": run.head_sha,
+        "external_id": run.external_id,
+        "url": url,
+        "html_url": html,
+        "details_url": run.details_url or html,
+        "status": run.status,
+        "conclusion": run.conclusion,
+        "started_at": timestamp(run.started_at),
+        "completed_at": timestamp(run.completed_at),
+        "output": _output(url, run),
+        "check_suite": {"id": run.suite.id},
+        "app": shapes.app(world, run.app),
+        "pull_requests": _pulls(world, run.suite),
+    }
+
+
+def suite_status(suite: CheckSuite) -> tuple[str, str | None]:
+    """Status and conclusion of a suite follow from its runs: the worst one wins."""
+    if not suite.runs:
+        return "queued", None
+    if any(run.status != "completed" for run in suite.runs):
+        return ("in_progress" if any(run.status != "queued" for run in suite.runs) else "queued"), None
+    latest = {run.name: run for run in suite.runs}
+    conclusions = {run.conclusion for run in latest.values()}
+    worst_first = ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral", "skipped")
+    return "completed", next(conclusion for conclusion in worst_first if conclusion in conclusions)
+
+
+def check_suite(world: World, suite: CheckSuite) -> Json:
+    status, conclusion = suite_status(suite)
+    url = f"{world.api_url}/repos/{suite.repository.full_name}/check-suites/{suite.id}"
+    return {
+        "id": suite.id,
+        "node_id": f"CS_{suite.id}",
+        "head_branch": suite.head_branch,
+        "head_sha": suite.head_sha,
+        "status": status,
+        "conclusion": conclusion,
+        "url": url,
+        "before": suite.before,
+        "after": suite.head_sha,
+        "pull_requests": _pulls(world, suite),
+        "app": shapes.app(world, suite.app),
+        "created_at": timestamp(suite.created_at),
+        "updated_at": timestamp(suite.updated_at),
+        "latest_check_runs_count": len(suite.runs),
+        "check_runs_url": f"{url}/check-runs",
+    }
+
+
+def deployment(world: World, found: Deployment) -> Json:
+    url = f"{world.api_url}/repos/{found.repository.full_name}/deployments/{found.id}"
+    return {
+        "url": url,
+        "id": found.id,
+        "node_id": f"DE_{found.id}",
+        "sha": found.sha,
+        "ref": found.ref,
+        "task": found.task,
+        "payload": found.payload,
+        "original_environment": found.environment,
+        "environment": found.environment,
+        "description": found.description,
+        "creator": shapes.account(world, found.creator),
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.created_at),
+        "statuses_url": f"{url}/statuses",
+        "repository_url": f"{world.api_url}/repos/{found.repository.full_name}",
+        "transient_environment": False,
+        "production_environment": found.environment == "production",
+    }
+
+
+def deployment_status(world: World, owner: Deployment, found: DeploymentStatus) -> Json:
+    url = f"{world.api_url}/repos/{owner.repository.full_name}/deployments/{owner.id}"
+    return {
+        "url": f"{url}/statuses/{found.id}",
+        "id": found.id,
+        "node_id": f"DES_{found.id}",
+        "state": found.state,
+        "creator": shapes.account(world, found.creator),
+        "description": found.description,
+        "environment": owner.environment,
+        "target_url": found.log_url,
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.created_at),
+        "deployment_url": url,
+        "repository_url": f"{world.api_url}/repos/{owner.repository.full_name}",
+        "environment_url": found.environment_url,
+        "log_url": found.log_url,
+    }
+
+
+def workflow_run(world: World, found: WorkflowRun) -> Json:
+    repository = found.repository
+    url = f"{world.api_url}/repos/{repository.full_name}/actions/runs/{found.id}"
+    return {
+        "id": found.id,
+        "name": found.name,
+        "node_id": f"WFR_{found.id}",
+        "head_branch": found.head_branch,
+        "head_sha": found.head_sha,
+        "path": f".github/workflows/{found.name.lower()}.yml",
+        "run_number": 1,
+        "event": found.event,
+        "status": found.status,
+        "conclusion": found.conclusion,
+        "workflow_id": repository.id,
+        "url": url,
+        "html_url": f"{world.url}/{repository.full_name}/actions/runs/{found.id}",
+        "pull_requests": [],
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.updated_at),
+        "run_attempt": found.run_attempt,
+        "jobs_url": f"{url}/jobs",
+        "logs_url": f"{url}/logs",
+        "artifacts_url": f"{url}/artifacts",
+        "repository": shapes.repository(world, repository),
+        "head_repository": shapes.repository(world, repository),
+    }

@@ -1,0 +1,89 @@
+"""Tells the installations of a repository what happened there, in the shape of GitHub's webhooks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator import check_shapes, pull_shapes, shapes
+from simulator.state import (
+    Account,
+    App,
+    CheckRun,
+    CheckSuite,
+    Installation,
+    Issue,
+    Json,
+    PullRequest,
+    Repository,
+    World,
+)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does something: a person, or an App through its bot account."""
+
+    account: Account
+    app: App | None = None
+
+
+def emit(
+    world: World, event: str, action: str | None, repository: Repository, sender: Account, **fields: object
+) -> None:
+    installation = world.installation_of(repository)
+    if installation is None or installation.suspended_at is not None:
+        return
+    payload: Json = {**({"action": action} if action else {}), **fields}
+    payload["repository"] = shapes.repository(world, repository)
+    if repository.owner.type == "Organization":
+        payload["organization"] = shapes.organization(world, repository.owner)
+    payload["sender"] = shapes.account(world, sender)
+    payload["installation"] = {"id": installation.id, "node_id": f"MDIz{installation.id}"}
+    world.hooks.send(event, payload, installation, repository)
+
+
+def emit_pull(world: World, action: str, pull: PullRequest, sender: Account, **fields: object) -> None:
+    shape = pull_shapes.full_pull(world, pull)
+    emit(world, "pull_request", action, pull.repository, sender, number=pull.number, pull_request=shape, **fields)
+
+
+def emit_issue(world: World, action: str, issue: Issue, sender: Account, **fields: object) -> None:
+    emit(world, "issues", action, issue.repository, sender, issue=shapes.issue(world, issue), **fields)
+
+
+def emit_check_run(world: World, action: str, run: CheckRun, sender: Account, **fields: object) -> None:
+    shape = check_shapes.check_run(world, run)
+    shape["check_suite"] = check_shapes.check_suite(world, run.suite)
+    emit(world, "check_run", action, run.repository, sender, check_run=shape, **fields)
+
+
+def emit_check_suite(world: World, action: str, suite: CheckSuite, sender: Account) -> None:
+    shape = check_shapes.check_suite(world, suite)
+    emit(world, "check_suite", action, suite.repository, sender, check_suite=shape)
+
+
+def emit_installation(world: World, action: str, installation: Installation, sender: Account) -> None:
+    payload: Json = {
+        "action": action,
+        "installation": shapes.installation(world, installation),
+        "sender": shapes.account(world, sender),
+    }
+    if action in ("created", "deleted", "suspend", "unsuspend"):
+        payload["repositories"] = [shapes.brief_repository(item) for item in installation.repositories.values()]
+        payload["requester"] = None
+    world.hooks.send("installation", payload, installation, None)
+
+
+def emit_selection(
+    world: World, installation: Installation, sender: Account, added: list[Repository], removed: list[Repository]
+) -> None:
+    payload: Json = {
+        "action": "added" if added else "removed",
+        "installation": shapes.installation(world, installation),
+        "repository_selection": "selected",
+        "repositories_added": [shapes.brief_repository(item) for item in added],
+        "repositories_removed": [shapes.brief_repository(item) for item in removed],
+        "requester": None,
+        "sender": shapes.account(world, sender),
+    }
+    world.hooks.send("installation_repositories", payload, installation, None)

@@ -1,0 +1,194 @@
+"""GitHub's JSON shapes of pull requests, their files, commits and reviews."""
+
+from __future__ import annotations
+
+from simulator import shapes
+from simulator.diff import FileDiff
+from simulator.gitstore import CommitInfo
+from simulator.state import Json, PullRequest, Repository, Review, ReviewComment, Thread, World, timestamp
+
+PATCH_LINES = 20_000
+PATCH_BYTES = 500_000
+
+
+def pull_files(pull: PullRequest) -> list[FileDiff]:
+    """The files the pull request changes since its merge base."""
+    return files_at(pull, pull.head_sha)
+
+
+def files_at(pull: PullRequest, head: str) -> list[FileDiff]:
+    git = pull.repository.git
+    base = git.merge_base(pull.base_sha, head)
+    return [] if base is None else git.diff(base, head)
+
+
+def _end(world: World, repository: Repository | None, owner: str, ref: str, sha: str) -> Json:
+    return {
+        "label": f"{owner}:{ref}",
+        "ref": ref,
+        "sha": sha,
+        "user": shapes.account(world, world.account(owner)),
+        "repo": None if repository is None else shapes.repository(world, repository),
+    }
+
+
+def brief_pull(world: World, pull: PullRequest) -> Json:
+    """As in lists: without counts and mergeability."""
+    url = f"{world.api_url}/repos/{pull.repository.full_name}/pulls/{pull.number}"
+    issue = shapes.issue(world, pull)
+    same = ("id", "node_id", "html_url", "number", "state", "locked", "title", "user", "body", "labels", "milestone")
+    dates = ("created_at", "updated_at", "closed_at", "assignee", "assignees", "active_lock_reason", "draft")
+    return {
+        "url": url,
+        **{key: issue[key] for key in (*same, *dates)},
+        "diff_url": f"{issue['html_url']}.diff",
+        "patch_url": f"{issue['html_url']}.patch",
+        "issue_url": issue["url"],
+        "commits_url": f"{url}/commits",
+        "review_comments_url": f"{url}/comments",
+        "comments_url": f"{issue['url']}/comments",
+        "statuses_url": f"{world.api_url}/repos/{pull.repository.full_name}/statuses/{pull.head_sha}",
+        "merged_at": timestamp(pull.merged_at),
+        "merge_commit_sha": pull.merge_commit_sha,
+        "requested_reviewers": [shapes.account(world, who) for who in pull.reviewers],
+        "requested_teams": [],
+        "head": _end(world, pull.head_repository, pull.head_owner.login, pull.head_ref, pull.head_sha),
+        "base": _end(world, pull.repository, pull.repository.owner.login, pull.base_ref, pull.base_sha),
+        "author_association": shapes.association(world, pull.repository, pull.user, pull=True),
+        "auto_merge": None,
+    }
+
+
+def full_pull(world: World, pull: PullRequest, mergeable: bool | None = None) -> Json:
+    files = pull_files(pull)
+    state = {None: "unknown", True: "clean", False: "dirty"}[mergeable]
+    return {
+        **brief_pull(world, pull),
+        "merged": pull.merged_at is not None,
+        "mergeable": mergeable,
+        "rebaseable": False if mergeable is False else None,
+        "mergeable_state": "draft" if pull.draft and mergeable else state,
+        "merged_by": shapes.account(world, pull.merged_by) if pull.merged_by else None,
+        "comments": len(pull.comments),
+        "review_comments": len(pull.review_comments()),
+        "maintainer_can_modify": pull.from_fork,
+        "commits": len(pull.repository.git.commits_between(pull.base_sha, pull.head_sha)),
+        "additions": sum(file.additions for file in files),
+        "deletions": sum(file.deletions for file in files),
+        "changed_files": len(files),
+    }
+
+
+def file(world: World, repository: Repository, sha: str, found: FileDiff) -> Json:
+    html = f"{world.url}/{repository.full_name}"
+    shape: Json = {
+        "sha": found.sha,
+        "filename": found.path,
+        "status": found.status,
+        "additions": found.additions,
+        "deletions": found.deletions,
+        "changes": found.additions + found.deletions,
+        "blob_url": f"{html}/blob/{sha}/{found.path}",
+        "raw_url": f"{html}/raw/{sha}/{found.path}",
+        "contents_url": f"{world.api_url}/repos/{repository.full_name}/contents/{found.path}?ref={sha}",
+    }
+    if found.status in ("renamed", "copied"):
+        shape["previous_filename"] = found.old_path
+    # Binary and very large files come without a patch.
+    if found.patch and len(found.patch) <= PATCH_BYTES and len(found.lines) <= PATCH_LINES:
+        shape["patch"] = found.patch
+    return shape
+
+
+def _person(name: str, email: str, date: str | None) -> Json:
+    return {"name": name, "email": email, "date": date}
+
+
+def commit(world: World, repository: Repository, found: CommitInfo) -> Json:
+    url = f"{world.api_url}/repos/{repository.full_name}"
+    by_email = {who.email: who for who in world.accounts.values()}
+    author, committer = by_email.get(found.author_email), by_email.get(found.committer_email)
+    return {
+        "sha": found.sha,
+        "node_id": f"C_{found.sha}",
+        "commit": {
+            "author": _person(found.author_name, found.author_email, timestamp(found.author_date)),
+            "committer": _person(found.committer_name, found.committer_email, timestamp(found.committer_date)),
+            "message": found.message,
+            "tree": {"sha": found.tree, "url": f"{url}/git/trees/{found.tree}"},
+            "url": f"{url}/git/commits/{found.sha}",
+            "comment_count": 0,
+            "verification": {"verified": False, "reason": "unsigned", "signature": None, "payload": None},
+        },
+        "url": f"{url}/commits/{found.sha}",
+        "html_url": f"{world.url}/{repository.full_name}/commit/{found.sha}",
+        "author": shapes.account(world, author) if author else None,
+        "committer": shapes.account(world, committer) if committer else None,
+        "parents": [{"sha": sha, "url": f"{url}/commits/{sha}"} for sha in found.parents],
+    }
+
+
+def review(world: World, found: Review) -> Json:
+    pull = found.pull
+    html = f"{world.url}/{pull.repository.full_name}/pull/{pull.number}#pullrequestreview-{found.id}"
+    pull_url = f"{world.api_url}/repos/{pull.repository.full_name}/pulls/{pull.number}"
+    return {
+        "id": found.id,
+        "node_id": f"PRR_{found.id}",
+        "user": shapes.account(world, found.user),
+        "body": found.body,
+        "state": found.state,
+        "html_url": html,
+        "pull_request_url": pull_url,
+        "author_association": shapes.association(world, pull.repository, found.user),
+        "_links": {"html": {"href": html}, "pull_request": {"href": pull_url}},
+        **({"submitted_at": timestamp(found.submitted_at)} if found.submitted_at else {}),
+        "commit_id": found.commit_id,
+    }
+
+
+def review_comment(world: World, found: ReviewComment) -> Json:
+    pull = found.pull
+    repository_url = f"{world.api_url}/repos/{pull.repository.full_name}"
+    url = f"{repository_url}/pulls/comments/{found.id}"
+    pull_url = f"{repository_url}/pulls/{pull.number}"
+    html = f"{world.url}/{pull.repository.full_name}/pull/{pull.number}#discussion_r{found.id}"
+    shape: Json = {
+        "url": url,
+        "pull_request_review_id": found.review.id,
+        "id": found.id,
+        "node_id": f"PRRC_{found.id}",
+        "diff_hunk": found.diff_hunk,
+        "path": found.path,
+        "commit_id": found.commit_id,
+        "original_commit_id": found.original_commit_id,
+        "user": shapes.account(world, found.user),
+        "body": found.body,
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.updated_at),
+        "html_url": html,
+        "pull_request_url": pull_url,
+        "author_association": shapes.association(world, pull.repository, found.user),
+        "_links": {"self": {"href": url}, "html": {"href": html}, "pull_request": {"href": pull_url}},
+        "reactions": shapes.reactions(url, found.reactions),
+        "start_line": found.start_line,
+        "original_start_line": found.original_start_line,
+        "start_side": found.start_side,
+        "line": found.line,
+        "original_line": found.original_line,
+        "side": found.side,
+        "original_position": found.original_position,
+        "position": found.position,
+        "subject_type": found.subject_type,
+        "performed_via_github_app": shapes.app(world, found.app) if found.app else None,
+    }
+    if found.in_reply_to is not None:
+        shape["in_reply_to_id"] = found.in_reply_to
+    return shape
+
+
+def thread(world: World, found: Thread) -> Json:
+    return {
+        "node_id": found.node_id,
+        "comments": [review_comment(world, comment) for comment in found.comments],
+    }

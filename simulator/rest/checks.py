@@ -1,0 +1,170 @@
+"""Check runs, check suites, deployments and workflow runs over REST."""
+
+from __future__ import annotations
+
+from simulator import check_shapes, checking, deploying
+from simulator.http import Answer, Call, Route
+from simulator.refusals import Refusal, not_found
+from simulator.state import CheckRun, CheckSuite, Deployment
+
+
+def create_run(call: Call) -> Answer:
+    repository = call.repository("checks:write")
+    if call.caller.kind != "installation":
+        raise Refusal(403, "You must authenticate via a GitHub App.")
+    run = checking.create(call.world, repository, call.actor, call.body)
+    return Answer(201, check_shapes.check_run(call.world, run))
+
+
+def _run(call: Call, needs: str) -> CheckRun:
+    repository = call.repository(needs)
+    run = call.world.check_runs.get(call.number("check"))
+    if run is None or run.repository is not repository:
+        raise not_found()
+    checking.expire(call.world, [run])
+    return run
+
+
+def show_run(call: Call) -> Answer:
+    return Answer(200, check_shapes.check_run(call.world, _run(call, "checks:read")))
+
+
+def update_run(call: Call) -> Answer:
+    run = checking.update(call.world, _run(call, "checks:write"), call.actor, call.body)
+    return Answer(200, check_shapes.check_run(call.world, run))
+
+
+def list_annotations(call: Call) -> Answer:
+    return call.page(_run(call, "checks:read").annotations, dict)
+
+
+def rerequest_run(call: Call) -> Answer:
+    checking.rerequest(call.world, _run(call, "checks:write"), call.actor.account)
+    return Answer(201, {})
+
+
+def list_runs(call: Call) -> Answer:
+    repository = call.repository("checks:read")
+    sha = repository.git.resolve(call.params["ref"])
+    if sha is None:
+        raise Refusal(422, f"No commit found for SHA: {call.params['ref']}")
+    return _page_of_runs(call, checking.runs_on(call.world, repository, sha))
+
+
+def _page_of_runs(call: Call, runs: list[CheckRun]) -> Answer:
+    name, app_id, status = (call.query.get(key) for key in ("check_name", "app_id", "status"))
+    found = [
+        run
+        for run in runs
+        if name in (None, run.name) and app_id in (None, str(run.app.id)) and status in (None, run.status)
+    ]
+    if call.query.get("filter", "latest") == "latest":
+        found = list({(run.app.id, run.name): run for run in found}.values())
+    found.sort(key=lambda run: run.id, reverse=True)
+    return call.page(found, lambda run: check_shapes.check_run(call.world, run), "check_runs")
+
+
+def list_suites(call: Call) -> Answer:
+    repository = call.repository("checks:read")
+    sha, app_id = repository.git.resolve(call.params["ref"]), call.query.get("app_id")
+    suites = [suite for suite in repository.suites if suite.head_sha == sha and app_id in (None, str(suite.app.id))]
+    return call.page(suites, lambda suite: check_shapes.check_suite(call.world, suite), "check_suites")
+
+
+def _suite(call: Call, needs: str) -> CheckSuite:
+    suites = call.repository(needs).suites
+    found = next((suite for suite in suites if suite.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def show_suite(call: Call) -> Answer:
+    return Answer(200, check_shapes.check_suite(call.world, _suite(call, "checks:read")))
+
+
+def list_runs_of_suite(call: Call) -> Answer:
+    return _page_of_runs(call, list(_suite(call, "checks:read").runs))
+
+
+def rerequest_suite(call: Call) -> Answer:
+    checking.rerequest_suite(call.world, _suite(call, "checks:write"), call.actor.account)
+    return Answer(201, {})
+
+
+def create_deployment(call: Call) -> Answer:
+    repository = call.repository("deployments:write")
+    deployment = deploying.create(call.world, repository, call.actor, call.body)
+    return Answer(201, check_shapes.deployment(call.world, deployment))
+
+
+def list_deployments(call: Call) -> Answer:
+    repository = call.repository("deployments:read")
+    environment, sha = call.query.get("environment"), call.query.get("sha")
+    found = [
+        item
+        for item in reversed(repository.deployments)
+        if environment in (None, item.environment) and sha in (None, item.sha)
+    ]
+    return call.page(found, lambda item: check_shapes.deployment(call.world, item))
+
+
+def _deployment(call: Call, needs: str) -> Deployment:
+    deployments = call.repository(needs).deployments
+    found = next((item for item in deployments if item.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def show_deployment(call: Call) -> Answer:
+    return Answer(200, check_shapes.deployment(call.world, _deployment(call, "deployments:read")))
+
+
+def create_deployment_status(call: Call) -> Answer:
+    deployment = _deployment(call, "deployments:write")
+    status = deploying.add_status(call.world, deployment, call.actor, call.body)
+    return Answer(201, check_shapes.deployment_status(call.world, deployment, status))
+
+
+def list_deployment_statuses(call: Call) -> Answer:
+    deployment = _deployment(call, "deployments:read")
+    newest_first = list(reversed(deployment.statuses))
+    return call.page(newest_first, lambda item: check_shapes.deployment_status(call.world, deployment, item))
+
+
+def list_workflow_runs(call: Call) -> Answer:
+    runs = call.repository("actions:read").workflow_runs
+    sha, branch = call.query.get("head_sha"), call.query.get("branch")
+    found = [run for run in reversed(runs) if sha in (None, run.head_sha) and branch in (None, run.head_branch)]
+    return call.page(found, lambda run: check_shapes.workflow_run(call.world, run), "workflow_runs")
+
+
+def show_workflow_run(call: Call) -> Answer:
+    runs = call.repository("actions:read").workflow_runs
+    found = next((run for run in runs if run.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    return Answer(200, check_shapes.workflow_run(call.world, found))
+
+
+_REPO = "/repos/{owner}/{repo}"
+ROUTES = [
+    Route("POST", f"{_REPO}/check-runs", create_run),
+    Route("GET", f"{_REPO}/check-runs/{{check}}", show_run),
+    Route("PATCH", f"{_REPO}/check-runs/{{check}}", update_run),
+    Route("GET", f"{_REPO}/check-runs/{{check}}/annotations", list_annotations),
+    Route("POST", f"{_REPO}/check-runs/{{check}}/rerequest", rerequest_run),
+    Route("GET", f"{_REPO}/commits/{{ref+}}/check-runs", list_runs),
+    Route("GET", f"{_REPO}/commits/{{ref+}}/check-suites", list_suites),
+    Route("GET", f"{_REPO}/check-suites/{{id}}", show_suite),
+    Route("GET", f"{_REPO}/check-suites/{{id}}/check-runs", list_runs_of_suite),
+    Route("POST", f"{_REPO}/check-suites/{{id}}/rerequest", rerequest_suite),
+    Route("POST", f"{_REPO}/deployments", create_deployment),
+    Route("GET", f"{_REPO}/deployments", list_deployments),
+    Route("GET", f"{_REPO}/deployments/{{id}}", show_deployment),
+    Route("POST", f"{_REPO}/deployments/{{id}}/statuses", create_deployment_status),
+    Route("GET", f"{_REPO}/deployments/{{id}}/statuses", list_deployment_statuses),
+    Route("GET", f"{_REPO}/actions/runs", list_workflow_runs),
+    Route("GET", f"{_REPO}/actions/runs/{{id}}", show_workflow_run),
+]

@@ -1,0 +1,288 @@
+"""GraphQL, as far as REST has no word for it: review threads, hiding comments, drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from simulator import access, pulling, reviewing
+from simulator.graphql_query import Field, Operation, QueryError, parse
+from simulator.http import Answer, Call, Route
+from simulator.refusals import Refusal
+from simulator.state import (
+    Account,
+    IssueComment,
+    Json,
+    PullRequest,
+    Repository,
+    Review,
+    ReviewComment,
+    Thread,
+    timestamp,
+)
+
+Value = Any
+Resolver = Callable[[Field], Value]
+CLASSIFIERS = ("SPAM", "ABUSE", "OFF_TOPIC", "OUTDATED", "DUPLICATE", "RESOLVED", "LOW_QUALITY")
+
+
+class Node:
+    """An object of the graph: its type's name and what each field answers."""
+
+    def __init__(self, type_name: str, fields: dict[str, Value | Resolver]) -> None:
+        self.type_name = type_name
+        self.fields = fields
+
+    def select(self, fields: Sequence[Field]) -> Json:
+        return {item.alias: self._answer(item) for item in fields}
+
+    def _answer(self, asked: Field) -> Any:
+        if asked.name == "__typename":
+            return self.type_name
+        if asked.name not in self.fields:
+            raise QueryError(f"Field '{asked.name}' doesn't exist on type '{self.type_name}'")
+        value = self.fields[asked.name]
+        return _shown(value(asked) if callable(value) else value, asked)
+
+
+def _shown(value: Value, asked: Field) -> Any:
+    if isinstance(value, Node):
+        if not asked.fields:
+            raise QueryError(f"Field must have selections (field '{asked.name}' returns {value.type_name})")
+        return value.select(asked.fields)
+    if isinstance(value, list):
+        return [_shown(item, asked) for item in cast(list[Value], value)]
+    return value
+
+
+def _connection(asked: Field, type_name: str, items: Sequence[Any], node: Callable[[Any], Node]) -> Node:
+    """A page of nodes; GitHub insists on `first` or `last`, at most 100."""
+    first, last = asked.arguments.get("first"), asked.arguments.get("last")
+    if first is None and last is None:
+        raise QueryError(
+            f"You must provide a `first` or `last` value to properly paginate the `{asked.name}` connection."
+        )
+    size = int(first if first is not None else last or 0)
+    if size > 100:
+        raise QueryError(f"Requesting {size} records on the connection exceeds the `first` limit of 100 records.")
+    after = asked.arguments.get("after")
+    start = int(str(after).removeprefix("cursor:")) if after else 0
+    start = max(0, len(items) - size) if first is None else start
+    end = min(len(items), start + size)
+    page = {"hasNextPage": end < len(items), "endCursor": f"cursor:{end}" if items else None}
+    page |= {"hasPreviousPage": start > 0, "startCursor": f"cursor:{start}" if items else None}
+    nodes = [node(item) for item in items[start:end]]
+    return Node(type_name, {"nodes": nodes, "pageInfo": Node("PageInfo", dict(page)), "totalCount": len(items)})
+
+
+def _actor(account: Account) -> Node:
+    """GraphQL names a bot without the suffix that REST gives it."""
+    kind = account.type
+    return Node(kind, {"login": account.login.removesuffix("[bot]"), "id": f"U_{account.id}", "databaseId": account.id})
+
+
+def _comment(comment: ReviewComment) -> Node:
+    return Node(
+        "PullRequestReviewComment",
+        {
+            "id": f"PRRC_{comment.id}",
+            "databaseId": comment.id,
+            "fullDatabaseId": str(comment.id),
+            "author": _actor(comment.user),
+            "body": comment.body,
+            "path": comment.path,
+            "line": comment.line,
+            "originalLine": comment.original_line,
+            "outdated": comment.thread.outdated,
+            "isMinimized": comment.minimized is not None,
+            "minimizedReason": comment.minimized,
+            "createdAt": timestamp(comment.created_at),
+            "updatedAt": timestamp(comment.updated_at),
+        },
+    )
+
+
+def _thread(thread: Thread) -> Node:
+    first = thread.comments[0]
+    return Node(
+        "PullRequestReviewThread",
+        {
+            "id": thread.node_id,
+            "isResolved": thread.resolved,
+            "isOutdated": thread.outdated,
+            "isCollapsed": thread.resolved or thread.outdated,
+            "path": first.path,
+            "line": first.line,
+            "startLine": first.start_line,
+            "originalLine": first.original_line,
+            "diffSide": first.side,
+            "subjectType": first.subject_type.upper(),
+            "resolvedBy": _actor(thread.resolved_by) if thread.resolved_by else None,
+            "comments": lambda asked: _connection(
+                asked, "PullRequestReviewCommentConnection", thread.comments, _comment
+            ),
+        },
+    )
+
+
+def _pull(pull: PullRequest) -> Node:
+    return Node(
+        "PullRequest",
+        {
+            "id": f"PR_{pull.id}",
+            "databaseId": pull.id,
+            "number": pull.number,
+            "title": pull.title,
+            "isDraft": pull.draft,
+            "state": "MERGED" if pull.merged_at else pull.state.upper(),
+            "headRefOid": pull.head_sha,
+            "baseRefOid": pull.base_sha,
+            "author": _actor(pull.user),
+            "reviewThreads": lambda asked: _connection(
+                asked, "PullRequestReviewThreadConnection", pull.threads, _thread
+            ),
+        },
+    )
+
+
+def _repository(call: Call, asked: Field) -> Node | None:
+    name = f"{asked.arguments.get('owner')}/{asked.arguments.get('name')}"
+    repository = access.visible(call.world, call.caller, name, ("pull_requests:read",))
+
+    def pull(inner: Field) -> Node:
+        found = repository.issues.get(int(inner.arguments.get("number") or 0))
+        if not isinstance(found, PullRequest):
+            number = inner.arguments.get("number")
+            raise Refusal(404, f"Could not resolve to a PullRequest with the number of {number}.")
+        return _pull(found)
+
+    fields: dict[str, Value | Resolver] = {
+        "id": f"R_{repository.id}",
+        "databaseId": repository.id,
+        "nameWithOwner": repository.full_name,
+        "pullRequest": pull,
+    }
+    return Node("Repository", fields)
+
+
+def _node(call: Call, asked: Field) -> Node:
+    identifier = str(asked.arguments.get("id"))
+    if identifier.startswith("PRRT_"):
+        thread = reviewing.thread_by_node(call.world, identifier)
+        _need(call, thread.pull.repository, "pull_requests:read")
+        return _thread(thread)
+    pull = _pull_by_node(call, identifier)
+    _need(call, pull.repository, "pull_requests:read")
+    return _pull(pull)
+
+
+def _need(call: Call, repository: Repository, *needs: str) -> None:
+    for needed in needs:
+        access.visible(call.world, call.caller, repository.full_name, (needed,))
+
+
+def _set_resolved(call: Call, values: Json, resolved: bool) -> Node:
+    thread = reviewing.thread_by_node(call.world, str(values.get("threadId")))
+    # An App needs the permission for contents as well, which its documentation does not say.
+    _need(call, thread.pull.repository, "pull_requests:write", "contents:write")
+    reviewing.set_resolved(call.world, thread, call.actor, resolved)
+    return Node("ResolveReviewThreadPayload", {"thread": _thread(thread), "clientMutationId": None})
+
+
+def _minimize(call: Call, values: Json) -> Node:
+    subject, reason = _subject(call, str(values.get("subjectId"))), str(values.get("classifier"))
+    if reason not in CLASSIFIERS:
+        raise QueryError(
+            f"Argument 'classifier' on InputObject 'MinimizeCommentInput' has an invalid value ({reason})."
+        )
+    pull_side = isinstance(subject, ReviewComment | Review)
+    owner = subject.pull.repository if pull_side else subject.issue.repository
+    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    subject.minimized = reason.lower().replace("_", "-")
+    shown = Node("IssueComment", {"isMinimized": True, "minimizedReason": subject.minimized})
+    return Node("MinimizeCommentPayload", {"minimizedComment": shown, "clientMutationId": None})
+
+
+def _subject(call: Call, node_id: str) -> IssueComment | ReviewComment | Review:
+    kind, _, number = node_id.partition("_")
+    known: dict[str, dict[int, Any]] = {"IC": dict(call.world.comments), "PRRC": dict(call.world.review_comments)}
+    if kind == "PRR":
+        known["PRR"] = {review.id: review for pull in call.world.all_pulls() for review in pull.reviews}
+    found = known.get(kind, {}).get(int(number) if number.isdigit() else 0)
+    if found is None:
+        raise _unresolved(node_id)
+    return found
+
+
+def _unresolved(node_id: str) -> Refusal:
+    return Refusal(404, f"Could not resolve to a node with the global id of '{node_id}'.")
+
+
+def _pull_by_node(call: Call, node_id: str) -> PullRequest:
+    found = next((pull for pull in call.world.all_pulls() if f"PR_{pull.id}" == node_id), None)
+    if found is None:
+        raise _unresolved(node_id)
+    return found
+
+
+def _set_draft(call: Call, values: Json, draft: bool) -> Node:
+    pull = _pull_by_node(call, str(values.get("pullRequestId")))
+    _need(call, pull.repository, "pull_requests:write")
+    pulling.set_draft(call.world, pull, call.actor, draft)
+    return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
+
+
+_MUTATIONS: dict[str, Callable[[Call, Json], Node]] = {
+    "resolveReviewThread": lambda call, values: _set_resolved(call, values, True),
+    "unresolveReviewThread": lambda call, values: _set_resolved(call, values, False),
+    "minimizeComment": _minimize,
+    "convertPullRequestToDraft": lambda call, values: _set_draft(call, values, True),
+    "markPullRequestReadyForReview": lambda call, values: _set_draft(call, values, False),
+}
+
+
+def _root(call: Call, operation: Operation) -> Node:
+    if operation.kind == "mutation":
+        fields: dict[str, Value | Resolver] = {
+            name: lambda asked, run=run: run(call, cast(Json, asked.arguments.get("input") or {}))
+            for name, run in _MUTATIONS.items()
+        }
+        return Node("Mutation", fields)
+    viewer = _actor(call.actor.account)
+    return Node(
+        "Query",
+        {
+            "repository": lambda asked: _repository(call, asked),
+            "node": lambda asked: _node(call, asked),
+            "viewer": viewer,
+        },
+    )
+
+
+def answer(call: Call) -> Answer:
+    """Errors come with status 200, as GraphQL has it."""
+    body = call.body
+    try:
+        operation = parse(str(body.get("query") or ""), cast(Json, body.get("variables") or {}))
+    except QueryError as error:
+        return Answer(200, {"errors": [{"message": str(error)}]})
+    return _execute(call, operation)
+
+
+def _execute(call: Call, operation: Operation) -> Answer:
+    root = _root(call, operation)
+    data: Json = {}
+    errors: list[Json] = []
+    for asked in operation.fields:
+        try:
+            data |= root.select([asked])
+        except QueryError as error:
+            return Answer(200, {"errors": [{"message": str(error), "path": [operation.kind, asked.alias]}]})
+        except Refusal as refusal:
+            data[asked.alias] = None
+            kind = "FORBIDDEN" if refusal.status == 403 else "NOT_FOUND"
+            errors.append({"type": kind, "path": [asked.alias], "message": refusal.body["message"]})
+    return Answer(200, {"data": data, "errors": errors} if errors else {"data": data})
+
+
+ROUTES = [Route("POST", "/graphql", answer)]

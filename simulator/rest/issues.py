@@ -1,0 +1,165 @@
+"""Issues and their comments, labels and reactions over REST."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from simulator import conversation, pulling, shapes
+from simulator.http import Answer, Call, Route
+from simulator.refusals import Refusal, not_found
+from simulator.state import IssueComment, Json, PullRequest, timestamp
+
+
+def list_issues(call: Call) -> Answer:
+    """Pull requests are issues too."""
+    repository = call.repository("issues:read")
+    state, labels = call.query.get("state", "open"), call.query.get("labels")
+    wanted = {name.strip().lower() for name in labels.split(",")} if labels else set[str]()
+    found = [
+        issue
+        for issue in reversed(repository.issues.values())
+        if state in ("all", issue.state) and wanted <= {label.name.lower() for label in issue.labels}
+    ]
+    return call.page(found, lambda issue: shapes.issue(call.world, issue))
+
+
+def show_issue(call: Call) -> Answer:
+    return Answer(200, shapes.issue(call.world, call.issue("issues:read")))
+
+
+def create_issue(call: Call) -> Answer:
+    repository = call.repository("issues:write")
+    body = call.body
+    issue = conversation.open_issue(call.world, repository, call.actor, str(body.get("title") or ""), body.get("body"))
+    for name in cast(list[Any], body.get("labels") or []):
+        conversation.add_label(call.world, issue, call.actor, str(name))
+    return Answer(201, shapes.issue(call.world, issue))
+
+
+def edit_issue(call: Call) -> Answer:
+    issue = call.issue("issues:write")
+    body = call.body
+    conversation.edit_issue(call.world, issue, call.actor, body.get("title"), body.get("body"))
+    if body.get("state") in ("open", "closed"):
+        if not isinstance(issue, PullRequest):
+            conversation.set_issue_state(call.world, issue, call.actor, body["state"])
+        elif body["state"] == "closed":
+            pulling.close(call.world, issue, call.actor)
+        else:
+            pulling.reopen(call.world, issue, call.actor)
+    return Answer(200, shapes.issue(call.world, issue))
+
+
+def list_comments(call: Call) -> Answer:
+    found, since = call.issue("issues:read").comments, call.query.get("since")
+    recent = [comment for comment in found if since is None or (timestamp(comment.updated_at) or "") >= since]
+    return call.page(recent, lambda comment: shapes.issue_comment(call.world, comment))
+
+
+def create_comment(call: Call) -> Answer:
+    issue = call.issue("issues:write")
+    comment = conversation.add_comment(call.world, issue, call.actor, call.body.get("body"))
+    return Answer(201, shapes.issue_comment(call.world, comment))
+
+
+def _comment(call: Call, level: str) -> IssueComment:
+    repository = call.repository("metadata:read")
+    found = call.world.comments.get(call.number("comment"))
+    needs = [f"issues:{level}"]
+    if found is not None and isinstance(found.issue, PullRequest):
+        needs.append(f"pull_requests:{level}")
+    call.repository(*needs)
+    if found is None or found.repository is not repository:
+        raise not_found()
+    return found
+
+
+def show_comment(call: Call) -> Answer:
+    return Answer(200, shapes.issue_comment(call.world, _comment(call, "read")))
+
+
+def edit_comment(call: Call) -> Answer:
+    comment = _comment(call, "write")
+    if call.caller.kind == "user" and comment.user is not call.actor.account:
+        raise Refusal(403, "You may not edit someone else's comment.")
+    conversation.edit_comment(call.world, comment, call.actor, call.body.get("body"))
+    return Answer(200, shapes.issue_comment(call.world, comment))
+
+
+def delete_comment(call: Call) -> Answer:
+    conversation.delete_comment(call.world, _comment(call, "write"), call.actor)
+    return Answer(204)
+
+
+def list_comment_reactions(call: Call) -> Answer:
+    found = _comment(call, "read").reactions
+    wanted = [item for item in found if call.query.get("content") in (None, item.content)]
+    return call.page(wanted, lambda item: shapes.reaction(call.world, item))
+
+
+def react_to_comment(call: Call) -> Answer:
+    given, new = conversation.react(call.world, _comment(call, "write"), call.actor, str(call.body.get("content")))
+    return Answer(201 if new else 200, shapes.reaction(call.world, given))
+
+
+def delete_comment_reaction(call: Call) -> Answer:
+    reactions = _comment(call, "write").reactions
+    found = next((item for item in reactions if item.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    reactions.remove(found)
+    return Answer(204)
+
+
+def list_issue_reactions(call: Call) -> Answer:
+    return call.page(call.issue("issues:read").reactions, lambda item: shapes.reaction(call.world, item))
+
+
+def react_to_issue(call: Call) -> Answer:
+    given, new = conversation.react(call.world, call.issue("issues:write"), call.actor, str(call.body.get("content")))
+    return Answer(201 if new else 200, shapes.reaction(call.world, given))
+
+
+def _labels(call: Call, level: str) -> Answer:
+    issue = call.issue(f"issues:{level}")
+    return Answer(200, [shapes.label(call.world, issue.repository, label) for label in issue.labels])
+
+
+def list_labels(call: Call) -> Answer:
+    return _labels(call, "read")
+
+
+def add_labels(call: Call) -> Answer:
+    issue = call.issue("issues:write")
+    for item in cast(list[Any], call.body.get("labels") or []):
+        name = cast(Json, item).get("name") if isinstance(item, dict) else item
+        conversation.add_label(call.world, issue, call.actor, str(name))
+    return _labels(call, "write")
+
+
+def remove_label(call: Call) -> Answer:
+    conversation.remove_label(call.world, call.issue("issues:write"), call.actor, call.params["name"])
+    return _labels(call, "write")
+
+
+_ISSUE = "/repos/{owner}/{repo}/issues/{number}"
+_COMMENT = "/repos/{owner}/{repo}/issues/comments/{comment}"
+ROUTES = [
+    Route("GET", "/repos/{owner}/{repo}/issues", list_issues),
+    Route("POST", "/repos/{owner}/{repo}/issues", create_issue),
+    Route("GET", _ISSUE, show_issue),
+    Route("PATCH", _ISSUE, edit_issue),
+    Route("GET", f"{_ISSUE}/comments", list_comments),
+    Route("POST", f"{_ISSUE}/comments", create_comment),
+    Route("GET", f"{_ISSUE}/reactions", list_issue_reactions),
+    Route("POST", f"{_ISSUE}/reactions", react_to_issue),
+    Route("GET", f"{_ISSUE}/labels", list_labels),
+    Route("POST", f"{_ISSUE}/labels", add_labels),
+    Route("DELETE", f"{_ISSUE}/labels/{{name}}", remove_label),
+    Route("GET", _COMMENT, show_comment),
+    Route("PATCH", _COMMENT, edit_comment),
+    Route("DELETE", _COMMENT, delete_comment),
+    Route("GET", f"{_COMMENT}/reactions", list_comment_reactions),
+    Route("POST", f"{_COMMENT}/reactions", react_to_comment),
+    Route("DELETE", f"{_COMMENT}/reactions/{{id}}", delete_comment_reaction),
+]

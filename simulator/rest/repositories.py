@@ -1,0 +1,233 @@
+"""Repositories: their contents, branches, commits, collaborators and dependency changes."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from simulator import pull_shapes, shapes
+from simulator.gitstore import EMPTY_TREE, TreeEntry
+from simulator.http import Answer, Call, Route
+from simulator.refusals import Refusal, not_found
+from simulator.state import Account, Json, Repository
+
+INLINE_BYTES = 1024 * 1024
+LARGEST_BYTES = 100 * 1024 * 1024
+_KINDS = {"120000": "symlink", "160000": "submodule", "040000": "dir"}
+
+
+def show_repository(call: Call) -> Answer:
+    repository = call.repository("metadata:read")
+    token = call.caller.token
+    held = token.permissions.get("contents") if token else None
+    if token and token.user:
+        permissions = shapes.role_booleans(repository, token.user)
+    else:
+        push = held == "write"
+        permissions = {"admin": False, "maintain": False, "push": push, "triage": False, "pull": held is not None}
+    return Answer(200, shapes.full_repository(call.world, repository, permissions))
+
+
+def _commit(call: Call, repository: Repository, revision: str) -> str:
+    sha = repository.git.resolve(revision)
+    if sha is None:
+        raise Refusal(422, f"No commit found for SHA: {revision}")
+    return sha
+
+
+def show_contents(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    path = call.params.get("path", "").strip("/")
+    revision = call.query.get("ref") or repository.default_branch
+    sha = repository.git.resolve(revision.removeprefix("refs/heads/"))
+    if sha is None:
+        raise Refusal(404, f"No commit found for the ref {revision}")
+    entry = repository.git.entry(sha, path)
+    if path and entry is None:
+        raise not_found()
+    if entry is None or entry.type == "tree":
+        entries = repository.git.entries(sha, path)
+        return Answer(200, [_entry(call, repository, item, revision) for item in entries])
+    return _file(call, repository, entry, revision)
+
+
+def _entry(call: Call, repository: Repository, entry: TreeEntry, revision: str) -> Json:
+    url = f"{call.world.api_url}/repos/{repository.full_name}"
+    html = f"{call.world.url}/{repository.full_name}"
+    contents = f"{url}/contents/{entry.path}?ref={revision}"
+    kind = _KINDS.get(entry.mode, "file")
+    return {
+        "type": kind,
+        "size": entry.size,
+        "name": entry.path.rpartition("/")[2],
+        "path": entry.path,
+        "sha": entry.sha,
+        "url": contents,
+        "git_url": f"{url}/git/{'trees' if kind == 'dir' else 'blobs'}/{entry.sha}",
+        "html_url": f"{html}/blob/{revision}/{entry.path}",
+        "download_url": f"{html}/raw/{revision}/{entry.path}",
+        "_links": {"self": contents, "git": f"{url}/git/blobs/{entry.sha}", "html": f"{html}/blob/{entry.path}"},
+    }
+
+
+def _file(call: Call, repository: Repository, entry: TreeEntry, revision: str) -> Answer:
+    shape = _entry(call, repository, entry, revision)
+    if shape["type"] == "submodule":
+        return Answer(200, shape)
+    data = repository.git.blob(entry.sha) or b""
+    if shape["type"] == "symlink":
+        return Answer(200, shape | {"target": data.decode(errors="replace")})
+    if len(data) > LARGEST_BYTES:
+        error = {"resource": "Blob", "field": "data", "code": "too_large"}
+        raise Refusal(403, "This API returns blobs up to 100 MB in size.", [error])
+    if "raw" in call.accept:
+        return Answer(200, data, content_type="application/vnd.github.raw+json; charset=utf-8")
+    if len(data) > INLINE_BYTES:
+        return Answer(200, shape | {"content": "", "encoding": "none"})
+    content = base64.encodebytes(data).decode()
+    return Answer(200, shape | {"content": content, "encoding": "base64"})
+
+
+def show_permission(call: Call) -> Answer:
+    repository = call.repository("metadata:read")
+    login = call.params["login"]
+    account = call.world.accounts.get(login.lower())
+    if account is None or account.type == "Organization":
+        raise Refusal(404, f"{login} is not a user")
+    return Answer(200, permission(call, repository, account))
+
+
+def permission(call: Call, repository: Repository, account: Account) -> Json:
+    """`permission` knows four levels only; `role_name` and the booleans tell triage and maintain apart."""
+    role = repository.role_of(account)
+    legacy = {"triage": "read", "maintain": "write"}.get(role, role)
+    role_name = repository.custom_roles.get(account.id, role)
+    booleans = shapes.role_booleans(repository, account)
+    user: Json = {**shapes.account(call.world, account), "permissions": booleans, "role_name": role_name}
+    return {"permission": legacy, "role_name": role_name, "user": user}
+
+
+def show_branch(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    sha = repository.git.branch(call.params["branch"])
+    if sha is None:
+        raise Refusal(404, "Branch not found")
+    commit = pull_shapes.commit(call.world, repository, repository.git.commit(sha))
+    return Answer(200, {"name": call.params["branch"], "commit": commit, "protected": False})
+
+
+def list_branches(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    refs = repository.git.refs().items()
+    branches = [(name.removeprefix("refs/heads/"), sha) for name, sha in refs]
+    return call.page(branches, lambda item: {"name": item[0], "commit": {"sha": item[1]}, "protected": False})
+
+
+def show_commit(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    sha = _commit(call, repository, call.params["revision"])
+    info = repository.git.commit(sha)
+    parent = info.parents[0] if info.parents else EMPTY_TREE
+    files = repository.git.diff(parent, sha)
+    if "diff" in call.accept:
+        return Answer(200, "".join(file.text for file in files).encode(), content_type="text/plain; charset=utf-8")
+    additions, deletions = sum(f.additions for f in files), sum(f.deletions for f in files)
+    stats = {"additions": additions, "deletions": deletions, "total": additions + deletions}
+    listed = [pull_shapes.file(call.world, repository, sha, file) for file in files[:300]]
+    return Answer(200, {**pull_shapes.commit(call.world, repository, info), "stats": stats, "files": listed})
+
+
+def list_commits(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    sha = _commit(call, repository, call.query.get("sha") or repository.default_branch)
+    found = repository.git.history(sha, 1000, call.query.get("path"))
+    return call.page(found, lambda item: pull_shapes.commit(call.world, repository, item))
+
+
+def compare(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    base, head = _both_ends(call, repository)
+    merge_base = repository.git.merge_base(base, head)
+    if merge_base is None:
+        raise Refusal(404, "No common ancestor between the two commits.")
+    ahead = repository.git.commits_between(base, head)
+    behind = len(repository.git.commits_between(head, base))
+    status = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else "identical"
+    files = repository.git.diff(merge_base, head)[:300]
+    body: Json = {
+        "status": status,
+        "ahead_by": len(ahead),
+        "behind_by": behind,
+        "total_commits": len(ahead),
+        "base_commit": pull_shapes.commit(call.world, repository, repository.git.commit(base)),
+        "merge_base_commit": pull_shapes.commit(call.world, repository, repository.git.commit(merge_base)),
+        "commits": [pull_shapes.commit(call.world, repository, item) for item in ahead[:250]],
+        "files": [pull_shapes.file(call.world, repository, head, file) for file in files],
+    }
+    return Answer(200, body)
+
+
+def _both_ends(call: Call, repository: Repository) -> tuple[str, str]:
+    base, dots, head = call.params["basehead"].partition("...")
+    ends = [repository.git.resolve(end) for end in (base, head)] if dots else [None]
+    if None in ends:
+        raise not_found()
+    return str(ends[0]), str(ends[1])
+
+
+def compare_dependencies(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    if not repository.dependency_graph:
+        raise Refusal(403, "Dependency review is not supported on this repository.")
+    _both_ends(call, repository)
+    return Answer(200, repository.dependency_changes)
+
+
+def show_user(call: Call) -> Answer:
+    account = call.world.accounts.get(call.params["login"].lower())
+    if account is None:
+        raise not_found()
+    return Answer(200, shapes.account(call.world, account) | {"name": account.login})
+
+
+def show_myself(call: Call) -> Answer:
+    token = call.caller.token
+    if token is None or token.user is None:
+        raise Refusal(403, "Resource not accessible by integration")
+    return Answer(200, shapes.account(call.world, token.user) | {"name": token.user.login})
+
+
+def show_rate_limit(call: Call) -> Answer:
+    """Asking for the limit does not count against it."""
+    return Answer(200, {"resources": call.rates, "rate": call.rates.get("core", {})})
+
+
+def upload_sarif(call: Call) -> Answer:
+    repository = call.repository("security_events:write")
+    body: Any = call.body
+    if not all(body.get(key) for key in ("commit_sha", "ref", "sarif")):
+        raise Refusal(422, "Invalid request.\n\ncommit_sha, ref and sarif are required.")
+    repository.sarif_uploads.append(body)
+    number = f"sarif-{len(repository.sarif_uploads)}"
+    url = f"{call.world.api_url}/repos/{repository.full_name}/code-scanning/sarifs/{number}"
+    return Answer(202, {"id": number, "url": url})
+
+
+_REPO = "/repos/{owner}/{repo}"
+ROUTES = [
+    Route("GET", _REPO, show_repository),
+    Route("GET", f"{_REPO}/contents", show_contents),
+    Route("GET", f"{_REPO}/contents/", show_contents),
+    Route("GET", f"{_REPO}/contents/{{path+}}", show_contents),
+    Route("GET", f"{_REPO}/collaborators/{{login}}/permission", show_permission),
+    Route("GET", f"{_REPO}/branches", list_branches),
+    Route("GET", f"{_REPO}/branches/{{branch+}}", show_branch),
+    Route("GET", f"{_REPO}/commits", list_commits),
+    Route("GET", f"{_REPO}/commits/{{revision}}", show_commit),
+    Route("GET", f"{_REPO}/compare/{{basehead+}}", compare),
+    Route("GET", f"{_REPO}/dependency-graph/compare/{{basehead+}}", compare_dependencies),
+    Route("POST", f"{_REPO}/code-scanning/sarifs", upload_sarif),
+    Route("GET", "/users/{login}", show_user),
+    Route("GET", "/user", show_myself),
+    Route("GET", "/rate_limit", show_rate_limit),
+]

@@ -1,0 +1,342 @@
+"""The simulator itself: starts the servers, holds the state, answers a test's questions."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from aiohttp import web
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from simulator import actions, checking
+from simulator.actions import User
+from simulator.faults import Faults, RequestInfo, WriteHook
+from simulator.githttp import GitServer
+from simulator.gitstore import Commit, FileContent
+from simulator.http import Api
+from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
+from simulator.signin import SignIn
+from simulator.state import (
+    Account,
+    App,
+    CheckRun,
+    Installation,
+    Issue,
+    IssueComment,
+    PullRequest,
+    Repository,
+    Review,
+    ReviewComment,
+    Role,
+    Thread,
+    World,
+)
+from simulator.webhooks import Delivery, Webhooks
+
+ROUTES = [
+    *apps.ROUTES,
+    *checks.ROUTES,
+    *git.ROUTES,
+    *repositories.ROUTES,
+    *reviews.ROUTES,
+    *pulls.ROUTES,
+    *issues.ROUTES,
+    *graphql.ROUTES,
+]
+PERMISSIONS = {
+    "actions": "read",
+    "checks": "write",
+    "contents": "write",
+    "deployments": "write",
+    "issues": "write",
+    "members": "read",
+    "metadata": "read",
+    "pull_requests": "write",
+    "security_events": "write",
+    "statuses": "write",
+}
+EVENTS = [
+    "check_run",
+    "check_suite",
+    "deployment_status",
+    "issue_comment",
+    "issues",
+    "merge_group",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
+    "push",
+    "repository",
+    "workflow_run",
+]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@functools.cache
+def generated_key() -> tuple[str, str]:
+    """A private and public key in PEM, made once per process because making one is slow."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    return private.decode(), _public(key)
+
+
+def _public(key: rsa.RSAPrivateKey) -> str:
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
+
+
+def public_key_of(private_key_pem: str) -> str:
+    key = serialization.load_pem_private_key(private_key_pem.encode(), None)
+    if not isinstance(key, rsa.RSAPrivateKey):
+        raise ValueError("The App's private key must be an RSA key.")
+    return _public(key)
+
+
+class Simulator:
+    """A local GitHub with one App. Use as an async context manager.
+
+    Args:
+        data_dir: where the bare repositories are kept; a temporary directory by default.
+        webhook_url: where deliveries go; may be set later.
+        now: the clock of tokens, limits and timestamps.
+        port: 0 takes a free one.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        webhook_url: str | None = None,
+        webhook_secret: str = "simulator-secret",
+        now: Callable[[], datetime] = _now,
+        *,
+        port: int = 0,
+        app_id: int = 424242,
+        app_slug: str = "forge",
+        private_key_pem: str | None = None,
+        permissions: Mapping[str, str] | None = None,
+    ) -> None:
+        ids = itertools.count(1001)
+        self._scratch = tempfile.TemporaryDirectory(prefix="simulator-") if data_dir is None else None
+        self.data_dir = Path(self._scratch.name) if self._scratch else Path(data_dir or ".").resolve()
+        self.port = port
+        self.hooks = Webhooks(webhook_url, webhook_secret, now, ids)
+        self.app = _make_app(ids, app_id, app_slug, private_key_pem, permissions or PERMISSIONS)
+        self.hooks.app_id = app_id
+        self.world = World(self.data_dir, now, self.app, self.hooks, ids)
+        for account in (self.app.owner, self.app.bot):
+            self.world.accounts[account.login.lower()] = account
+        self.world.apps[app_slug] = self.app
+        self.faults = Faults()
+        self.api = Api(self.world, self.hooks, ROUTES, self.faults)
+        self.sign_in = SignIn(self.world)
+        self._users: dict[str, User] = {}
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Simulator:
+        server = web.Application(client_max_size=0)
+        server.router.add_route("*", "/api/{rest:.*}", self.api.handle)
+        self.sign_in.add_routes(server.router)
+        server.router.add_route("*", "/{rest:.*}", GitServer(self.api).handle)
+        self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = int(self._runner.addresses[0][1])
+        self.world.url = f"http://127.0.0.1:{self.port}"
+        await self.hooks.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.hooks.stop()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    @property
+    def url(self) -> str:
+        return self.world.url
+
+    @property
+    def api_url(self) -> str:
+        return self.world.api_url
+
+    @property
+    def webhook_url(self) -> str | None:
+        return self.hooks.url
+
+    @webhook_url.setter
+    def webhook_url(self, url: str | None) -> None:
+        self.hooks.url = url
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        return self.hooks.deliveries
+
+    @property
+    def requests(self) -> list[RequestInfo]:
+        return self.api.requests
+
+    def user(self, login: str) -> User:
+        """The person of that login, created on first use."""
+        if login.lower() not in self._users:
+            self._users[login.lower()] = User(self.world, self.world.account(login))
+        return self._users[login.lower()]
+
+    def organization(self, login: str, owners: Sequence[User] = (), members: Sequence[User] = ()) -> Account:
+        account = self.world.account(login, "Organization")
+        account.owners |= {user.account.id for user in owners}
+        account.members |= {user.account.id for user in members}
+        return account
+
+    def create_repository(
+        self,
+        full_name: str,
+        files: Mapping[str, FileContent] | None = None,
+        commits: Sequence[Commit] | None = None,
+        private: bool = False,
+        default_branch: str = "main",
+    ) -> Repository:
+        """A repository with one commit of `files`, or with a whole history. An unknown owner is an organisation."""
+        history = commits or [Commit("Initial commit", files or {"README.md": "# Readme\n"})]
+        return actions.create_repository(self.world, full_name, history, private, default_branch)
+
+    def install(self, *repositories: Repository, permissions: Mapping[str, str] | None = None) -> Installation:
+        """Install the App for the owner of these repositories, or add them to the owner's installation."""
+        return actions.install(self.world, repositories, permissions)
+
+    def token(self, installation: Installation, permissions: Mapping[str, str] | None = None) -> str:
+        """An installation token without the detour over the App's own, for a test's own requests."""
+        token = self.world.new_token("ghs_", timedelta(hours=1))
+        token.installation, token.permissions = installation, dict(permissions or installation.permissions)
+        return token.value
+
+    def remove_from_installation(self, repository: Repository) -> None:
+        actions.remove_from_installation(self.world, repository)
+
+    def uninstall(self, installation: Installation) -> None:
+        actions.uninstall(self.world, installation)
+
+    def suspend(self, installation: Installation) -> None:
+        actions.set_suspended(self.world, installation, True)
+
+    def unsuspend(self, installation: Installation) -> None:
+        actions.set_suspended(self.world, installation, False)
+
+    def grant(self, repository: Repository, user: User, role: Role, role_name: str | None = None) -> None:
+        """Give a person a role; `role_name` names a custom role built on it."""
+        repository.roles[user.account.id] = role
+        repository.custom_roles.pop(user.account.id, None)
+        if role_name is not None:
+            repository.custom_roles[user.account.id] = role_name
+
+    def revoke(self, repository: Repository, user: User) -> None:
+        repository.roles.pop(user.account.id, None)
+        repository.custom_roles.pop(user.account.id, None)
+
+    def rename(self, repository: Repository, name: str) -> None:
+        actions.rename(self.world, repository, name)
+
+    def transfer(self, repository: Repository, owner: str) -> None:
+        actions.transfer(self.world, repository, owner)
+
+    def delete(self, repository: Repository) -> None:
+        actions.delete_repository(self.world, repository)
+
+    def queue_for_merge(self, pull: PullRequest) -> str:
+        """Put a pull request into the merge queue: `merge_group`, and the SHA of its trial merge."""
+        return actions.queue_for_merge(self.world, pull)
+
+    def ping(self) -> None:
+        actions.ping(self.world, self.hooks.hook_id)
+
+    def report_check(
+        self, repository: Repository, sha: str, name: str, conclusion: str | None, app: str = "github-actions"
+    ) -> CheckRun:
+        """A check run of another App, such as the repository's own workflows."""
+        return actions.report_check(self.world, repository, sha, name, conclusion, app)
+
+    def report_workflow(self, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str) -> None:
+        actions.report_workflow(self.world, repository, sha, name, conclusion, branch)
+
+    def report_deployment(self, repository: Repository, deployment_id: int, state: str, url: str = "") -> None:
+        """A status another party, such as a deploy workflow, gives to a deployment."""
+        actions.report_deployment(self.world, repository, deployment_id, state, url)
+
+    def check_runs(self, repository: Repository, sha: str, name: str | None = None) -> list[CheckRun]:
+        return [run for run in checking.runs_on(self.world, repository, sha) if name in (None, run.name)]
+
+    def reviews(self, pull: PullRequest) -> list[Review]:
+        return [review for review in pull.reviews if review.state != "PENDING"]
+
+    def comments(self, issue: Issue) -> list[IssueComment]:
+        return list(issue.comments)
+
+    def review_comments(self, pull: PullRequest) -> list[ReviewComment]:
+        return pull.review_comments()
+
+    def threads(self, pull: PullRequest) -> list[Thread]:
+        return list(pull.threads)
+
+    def writes(self) -> list[RequestInfo]:
+        """The requests that changed something, oldest first."""
+        return [request for request in self.requests if request.write and request.applied]
+
+    def on_write(self, hook: WriteHook) -> Callable[[], None]:
+        """Call the hook before and after the effect of every write; the answer takes it off again."""
+        self.api.write_hooks.append(hook)
+        return lambda: self.api.write_hooks.remove(hook)
+
+    async def settle(self) -> None:
+        await self.hooks.settle()
+
+    async def redeliver(self, delivery: Delivery) -> Delivery:
+        again = self.hooks.redeliver(delivery)
+        await self.hooks.settle()
+        return again
+
+    def browse_as(self, user: User | None) -> None:
+        """Who sits at the browser when the App asks for a sign-in."""
+        self.sign_in.viewer = user.account if user else None
+
+    def hold_deliveries(self) -> None:
+        self.hooks.hold()
+
+    def release_deliveries(self, *, reverse: bool = False) -> None:
+        self.hooks.release(reverse=reverse)
+
+
+def _make_app(
+    ids: itertools.count[int], app_id: int, slug: str, private_key_pem: str | None, permissions: Mapping[str, str]
+) -> App:
+    kind: Literal["Bot"] = "Bot"
+    bot, owner = Account(next(ids), f"{slug}[bot]", kind), Account(next(ids), "app-owner")
+    private, public = (private_key_pem, public_key_of(private_key_pem)) if private_key_pem else generated_key()
+    return App(
+        app_id,
+        slug,
+        slug.title(),
+        owner,
+        bot,
+        private,
+        public,
+        client_id=f"Iv23li{app_id:014d}",
+        client_secret="simulated-client-secret",
+        permissions=dict(permissions),
+        events=list(EVENTS),
+    )

@@ -1,0 +1,199 @@
+"""Signed webhook deliveries, sent once in the background and kept in a log for redelivery."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import itertools
+import json
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import urlencode
+
+import aiohttp
+
+from simulator.state import Installation, Json, Repository, timestamp
+
+TIMEOUT = 10.0
+MAX_PAYLOAD = 25 * 1024 * 1024
+
+
+@dataclass(eq=False)
+class Delivery:
+    """One attempt to deliver an event; a redelivery is another one with the same guid."""
+
+    id: int
+    guid: str
+    event: str
+    action: str | None
+    payload: Json
+    raw: bytes
+    installation_id: int | None
+    repository_id: int | None
+    created_at: datetime
+    redelivery: bool = False
+    delivered_at: datetime | None = None
+    duration: float = 0.0
+    status: str = "pending"
+    status_code: int = 0
+    url: str = ""
+    request_headers: dict[str, str] = field(default_factory=dict[str, str])
+    response_headers: dict[str, str] = field(default_factory=dict[str, str])
+    response: str = ""
+
+    def brief(self) -> Json:
+        return {
+            "id": self.id,
+            "guid": self.guid,
+            "delivered_at": timestamp(self.delivered_at or self.created_at),
+            "redelivery": self.redelivery,
+            "duration": round(self.duration, 2),
+            "status": self.status,
+            "status_code": self.status_code,
+            "event": self.event,
+            "action": self.action,
+            "installation_id": self.installation_id,
+            "repository_id": self.repository_id,
+            "throttled_at": None,
+        }
+
+    def full(self) -> Json:
+        request = {"headers": self.request_headers, "payload": self.payload}
+        response = {"headers": self.response_headers, "payload": self.response or None}
+        return {**self.brief(), "url": self.url, "request": request, "response": response}
+
+
+class Webhooks:
+    """Sends every event once, in the background; a failure is only written to the log."""
+
+    def __init__(self, url: str | None, secret: str, now: Callable[[], datetime], ids: itertools.count[int]) -> None:
+        self.url = url
+        self.secret = secret
+        self.hook_id = next(ids)
+        self.app_id = 0
+        self.timeout = TIMEOUT
+        self.as_form = False  # as some proxies send it
+        self.deliveries: list[Delivery] = []
+        self._now = now
+        self._ids = ids
+        self._held: list[Delivery] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self) -> None:
+        connector = aiohttp.TCPConnector(limit=0)
+        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    def send(self, event: str, payload: Json, installation: Installation | None, repository: Repository | None) -> None:
+        raw = json.dumps(payload, separators=(",", ":")).encode()
+        if len(raw) > MAX_PAYLOAD:
+            return  # GitHub never sends these
+        delivery = Delivery(
+            next(self._ids),
+            str(uuid.uuid4()),
+            event,
+            payload.get("action"),
+            json.loads(raw),
+            raw,
+            installation.id if installation else None,
+            repository.id if repository else None,
+            self._now(),
+        )
+        self.deliveries.append(delivery)
+        self._dispatch(delivery)
+
+    def _dispatch(self, delivery: Delivery) -> None:
+        if self.url is None:
+            delivery.status = "no webhook URL"
+        elif self._held is not None:
+            self._held.append(delivery)
+        else:
+            task = asyncio.get_running_loop().create_task(self._deliver(delivery, self.url))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def hold(self) -> None:
+        """Keep deliveries back until `release`, as when GitHub is late."""
+        self._held = [] if self._held is None else self._held
+
+    def release(self, *, reverse: bool = False) -> None:
+        held, self._held = self._held or [], None
+        for delivery in reversed(held) if reverse else held:
+            self._dispatch(delivery)
+
+    def redeliver(self, delivery: Delivery) -> Delivery:
+        """Attempt the same event again with the same guid."""
+        again = Delivery(
+            next(self._ids),
+            delivery.guid,
+            delivery.event,
+            delivery.action,
+            delivery.payload,
+            delivery.raw,
+            delivery.installation_id,
+            delivery.repository_id,
+            self._now(),
+            redelivery=True,
+        )
+        self.deliveries.append(again)
+        self._dispatch(again)
+        return again
+
+    async def settle(self) -> None:
+        """Wait until no delivery is on its way, including those that answers to deliveries caused."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.sleep(0)
+
+    def signature(self, raw: bytes) -> str:
+        return "sha256=" + hmac.new(self.secret.encode(), raw, hashlib.sha256).hexdigest()
+
+    def headers(self, delivery: Delivery, raw: bytes) -> dict[str, str]:
+        sha1 = hmac.new(self.secret.encode(), raw, hashlib.sha1).hexdigest()
+        return {
+            "Accept": "*/*",
+            "Content-Type": "application/x-www-form-urlencoded" if self.as_form else "application/json",
+            "User-Agent": "GitHub-Hookshot/5f1a2b3",
+            "X-GitHub-Delivery": delivery.guid,
+            "X-GitHub-Event": delivery.event,
+            "X-GitHub-Hook-ID": str(self.hook_id),
+            "X-GitHub-Hook-Installation-Target-ID": str(self.app_id),
+            "X-GitHub-Hook-Installation-Target-Type": "integration",
+            "X-Hub-Signature": f"sha1={sha1}",
+            "X-Hub-Signature-256": self.signature(raw),
+        }
+
+    def _body(self, delivery: Delivery) -> bytes:
+        if not self.as_form:
+            return delivery.raw
+        return urlencode({"payload": delivery.raw.decode()}).encode()
+
+    async def _deliver(self, delivery: Delivery, url: str) -> None:
+        assert self._session is not None
+        started = time.monotonic()
+        raw = self._body(delivery)
+        delivery.url, delivery.request_headers = url, self.headers(delivery, raw)
+        limit = aiohttp.ClientTimeout(total=self.timeout)
+        try:
+            async with self._session.post(url, data=raw, headers=delivery.request_headers, timeout=limit) as answer:
+                delivery.response = (await answer.read()).decode(errors="replace")
+                delivery.status_code, delivery.status = answer.status, answer.reason or ""
+                delivery.response_headers = dict(answer.headers)
+        except TimeoutError:
+            delivery.status_code, delivery.status = 0, "timed out"
+        except aiohttp.ClientError:
+            delivery.status_code, delivery.status = 0, "failed to connect to host"
+        if 200 <= delivery.status_code < 300:
+            delivery.status = "OK"
+        delivery.delivered_at, delivery.duration = self._now(), time.monotonic() - started

@@ -1,0 +1,318 @@
+"""The GitHub adapter over real HTTP, end to end against the simulator."""
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.github.host import GitHubHost
+from bot.github.limits import InMemoryLimits
+from bot.github.settings import GitHubSettings
+from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
+from domain.ports import Annotation, Button, CheckRun, DraftReview, InlineComment
+from domain.review import Conclusion
+from domain.runs import RepositoryRef
+from simulator.actions import User
+from simulator.server import Simulator
+from simulator.state import Installation, PullRequest, Repository
+
+MARKER = "<!-- forge:run-1:0123abcd -->"
+CODE = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+@dataclass
+class MovableClock:
+    at: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    def now(self) -> datetime:
+        return self.at
+
+    def advance(self, **by: float) -> None:
+        self.at += timedelta(**by)
+
+
+@dataclass
+class Stage:
+    """A repository with one open pull request, and Forge installed on it."""
+
+    sim: Simulator
+    clock: MovableClock
+    limits: InMemoryLimits
+    host: GitHubHost
+    ann: User
+    shelf: Repository
+    installation: Installation
+    pull: PullRequest
+
+    @property
+    def repository(self) -> RepositoryRef:
+        owner, _, name = self.shelf.full_name.partition("/")
+        return RepositoryRef(installation_id=self.installation.id, id=self.shelf.id, owner=owner, name=name)
+
+    @property
+    def head(self) -> str:
+        return self.pull.head_sha
+
+    def asked(self, ending: str) -> int:
+        return sum(request.path.endswith(ending) for request in self.sim.requests)
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    clock = MovableClock()
+    async with Simulator(now=clock.now) as sim:
+        ann = sim.user("ann")
+        shelf = sim.create_repository(
+            "acme/shelf", {"a.py": "", ".github/forge.yml": "preset: standard\n"}, private=True
+        )
+        sim.grant(shelf, ann, "write")
+        installation = sim.install(shelf)
+        await ann.push(shelf, "topic", {"a.py": CODE}, base="main")
+        pull = await ann.open_pull_request(shelf, "topic", title="Add lines")
+        limits = InMemoryLimits()
+        settings = GitHubSettings(sim.api_url, sim.url, sim.app.id, sim.app.private_key_pem, write_interval_s=0)
+        host = GitHubHost(settings, clock, limits, _no_pause)
+        yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
+        await host.aclose()
+
+
+async def _no_pause(seconds: float) -> None:
+    """Retries and pacing take no time here."""
+
+
+def _check(head: str, annotations: int = 0, **changes: object) -> CheckRun:
+    plain: dict[str, object] = {
+        "name": "Forge / review",
+        "head_sha": head,
+        "external_id": "run-1",
+        "status": "completed",
+        "conclusion": Conclusion.action_required,
+        "title": "A person is needed",
+        "summary": "Why",
+        "annotations": tuple(
+            Annotation(path="a.py", start_line=1, end_line=2, level="warning", title=f"T{n}", message=f"M{n}")
+            for n in range(annotations)
+        ),
+        "buttons": (Button(label="Approve", description="Approve this head", identifier="approve"),),
+    }
+    return CheckRun.model_validate({**plain, **changes})
+
+
+def _review(head: str, *comments: InlineComment) -> DraftReview:
+    return DraftReview(head_sha=head, body=f"Two remarks\n{MARKER}", comments=comments)
+
+
+async def test_a_pull_request_is_read(stage: Stage) -> None:
+    shown = await stage.host.pull_request(stage.repository, stage.pull.number)
+    assert (shown.title, shown.is_open, shown.head_sha) == ("Add lines", True, stage.head)
+    assert (shown.author_id, shown.author_is_bot, shown.changed_files) == (stage.ann.id, False, 1)
+    assert not shown.is_from_fork(stage.shelf.id)
+
+
+async def test_asking_again_is_free(stage: Stage) -> None:
+    for _ in range(3):  # the first question makes GitHub work out whether it merges, which changes the answer
+        await stage.host.pull_request(stage.repository, stage.pull.number)
+    assert [request.status for request in stage.sim.requests if "/pulls/" in request.path] == [200, 200, 304]
+
+
+async def test_open_pulls_of_a_head_from_here_and_from_a_fork(stage: Stage) -> None:
+    assert [one.number for one in await stage.host.open_pull_requests(stage.repository, stage.head)] == [1]
+    fork = await stage.ann.fork(stage.shelf)
+    head = await stage.ann.push(fork, "other", {"b.py": "x = 1\n"}, base="main")
+    pull = await stage.ann.open_pull_request(stage.shelf, "other", head_repo=fork)
+    (found,) = await stage.host.open_pull_requests(stage.repository, head)
+    assert (found.number, found.is_from_fork(stage.shelf.id)) == (pull.number, True)
+    await stage.ann.close(pull)
+    assert await stage.host.open_pull_requests(stage.repository, head) == []
+
+
+async def test_files(stage: Stage) -> None:
+    host, repository = stage.host, stage.repository
+    assert await host.file_content(repository, ".github/forge.yml") == b"preset: standard\n"
+    assert await host.file_content(repository, "a.py", stage.head) == CODE.encode()
+    assert await host.file_content(repository, "missing.py") is None
+    assert await host.file_content(repository, ".github") is None
+
+
+async def test_dependency_changes(stage: Stage) -> None:
+    advisory = {
+        "severity": "critical",
+        "advisory_ghsa_id": "GHSA-x",
+        "advisory_summary": "Bad",
+        "advisory_url": "https://github.com/advisories/GHSA-x",
+    }
+    change = {"change_type": "added", "manifest": "r.txt", "ecosystem": "pip", "name": "p", "version": "1"}
+    stage.shelf.dependency_changes.append({**change, "license": "MIT", "vulnerabilities": [advisory]})
+    base = stage.pull.base_sha
+    (found,) = await stage.host.dependency_changes(stage.repository, base, stage.head) or []
+    assert (found.licence, found.vulnerabilities[0].severity) == ("MIT", "critical")
+    stage.shelf.dependency_graph = False
+    assert await stage.host.dependency_changes(stage.repository, base, stage.head) is None
+
+
+async def test_a_check_run_from_its_first_sign_to_its_end(stage: Stage) -> None:
+    queued = _check(stage.head, status="queued", conclusion=None, buttons=())
+    assert await stage.host.find_check_run(stage.repository, stage.head, "run-1") is None
+    created = await stage.host.create_check_run(stage.repository, queued)
+    assert await stage.host.find_check_run(stage.repository, stage.head, "run-1") == created
+    done = await stage.host.update_check_run(stage.repository, created.id, _check(stage.head, annotations=120))
+    (run,) = stage.sim.check_runs(stage.shelf, stage.head)
+    assert (done.is_completed, run.conclusion, run.external_id) == (True, "action_required", "run-1")
+    assert [one["title"] for one in run.annotations] == [f"T{n}" for n in range(120)]
+    assert run.actions == [{"label": "Approve", "description": "Approve this head", "identifier": "approve"}]
+
+
+@pytest.mark.parametrize("kind", ["before", "after", "reset"])
+@pytest.mark.parametrize("lost", [0, 1, 2])
+async def test_whatever_request_is_lost_no_annotation_is_doubled(stage: Stage, kind: str, lost: int) -> None:
+    check = _check(stage.head, annotations=120)
+    fault = {"before": "before", "after": "after", "reset": "reset"}
+    stage.sim.faults.add(kind=fault[kind], path="/check-runs", skip=lost)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(Unavailable):
+        await stage.host.create_check_run(stage.repository, check)
+    found = await stage.host.find_check_run(stage.repository, stage.head, "run-1")
+    if found is None:
+        await stage.host.create_check_run(stage.repository, check)
+    else:
+        await stage.host.update_check_run(stage.repository, found.id, check)
+    (run,) = stage.sim.check_runs(stage.shelf, stage.head)
+    assert [one["title"] for one in run.annotations] == [f"T{n}" for n in range(120)]
+
+
+async def test_a_half_list_of_annotations_stops_the_update(stage: Stage) -> None:
+    ref = await stage.host.create_check_run(stage.repository, _check(stage.head, annotations=10))
+    stage.sim.faults.add(kind="truncated", path="/annotations")
+    with pytest.raises(Unavailable, match="5 items of 10"):
+        await stage.host.update_check_run(stage.repository, ref.id, _check(stage.head, annotations=12))
+    assert len(stage.sim.check_runs(stage.shelf, stage.head)[0].annotations) == 10
+
+
+async def test_texts_that_are_too_long_are_accepted(stage: Stage) -> None:
+    long = "<details>\n\n```\n" + "ä😀 text\n" * 20_000
+    await stage.host.create_check_run(stage.repository, _check(stage.head, summary=long, text=long, title=long))
+    (run,) = stage.sim.check_runs(stage.shelf, stage.head)
+    assert "```\n\n</details>" in (run.summary or "")
+
+
+async def test_a_review_is_posted_and_found_again(stage: Stage) -> None:
+    forged = await stage.ann.review(stage.pull, "COMMENT", f"me too {MARKER}")
+    assert await stage.host.find_review(stage.repository, 1, MARKER) is None
+    comments = (
+        InlineComment(path="a.py", start_line=3, line=3, body="one line"),
+        InlineComment(path="a.py", start_line=5, line=8, body="a range"),
+    )
+    made = await stage.host.create_review(stage.repository, 1, _review(stage.head, *comments))
+    assert made != forged.id
+    assert await stage.host.find_review(stage.repository, 1, MARKER) == made
+    shown = [(one.start_line, one.line, one.side) for one in stage.sim.review_comments(stage.pull)]
+    assert shown == [(None, 3, "RIGHT"), (5, 8, "RIGHT")]
+
+
+async def test_a_position_outside_the_diff_refuses_the_whole_review(stage: Stage) -> None:
+    outside = InlineComment(path="a.py", start_line=900, line=900, body="nowhere")
+    with pytest.raises(Unprocessable):
+        await stage.host.create_review(stage.repository, 1, _review(stage.head, outside))
+    assert stage.sim.reviews(stage.pull) == []
+
+
+async def test_a_review_whose_answer_was_lost_is_not_sent_twice_by_the_adapter(stage: Stage) -> None:
+    stage.sim.faults.add(kind="reset", method="POST", path="/reviews")
+    with pytest.raises(Unavailable):
+        await stage.host.create_review(stage.repository, 1, _review(stage.head))
+    assert len(stage.sim.reviews(stage.pull)) == 1
+    assert await stage.host.find_review(stage.repository, 1, MARKER) is not None
+
+
+async def test_live_roles(stage: Stage) -> None:
+    host, repository, ann = stage.host, stage.repository, stage.ann
+    for role in ("read", "triage", "write", "maintain", "admin"):
+        stage.sim.grant(stage.shelf, ann, role)
+        assert await host.permission(repository, "ann", ann.id) == role
+    stage.sim.grant(stage.shelf, ann, "write", "release engineer")
+    assert await host.permission(repository, "ann", ann.id) == "write"
+    assert await host.permission(repository, "ann", ann.id + 1) == "none"
+    assert await host.permission(repository, "nobody-there", 1) == "none"
+    stage.sim.revoke(stage.shelf, ann)
+    assert await host.permission(repository, "ann", ann.id) == "none"
+    stage.sim.faults.add(kind="before", path="/permission", times=None)
+    with pytest.raises(Unavailable):
+        await host.permission(repository, "ann", ann.id)
+
+
+async def test_git_accepts_the_credentials(stage: Stage) -> None:
+    header = await stage.host.git_credentials(stage.repository)
+    token = base64.b64decode(header.removeprefix("Basic ")).decode().removeprefix("x-access-token:")
+    assert token in stage.sim.world.tokens
+    assert stage.host.clone_url(stage.repository) == f"{stage.sim.url}/acme/shelf.git"
+
+
+async def test_tokens_are_renewed_in_time_and_after_a_refusal(stage: Stage) -> None:
+    for minutes in (0, 54, 2, 56):
+        stage.clock.advance(minutes=minutes)
+        await stage.host.pull_request(stage.repository, 1)
+    assert stage.asked("/access_tokens") == 3
+    stage.sim.world.tokens.clear()
+    await stage.host.pull_request(stage.repository, 1)
+    assert stage.asked("/access_tokens") == 4
+
+
+async def test_a_renamed_repository_is_followed_by_reads_and_writes(stage: Stage) -> None:
+    old = stage.repository
+    stage.sim.rename(stage.shelf, "cupboard")
+    assert (await stage.host.pull_request(old, 1)).number == 1
+    await stage.host.create_check_run(old, _check(stage.head))
+    assert len(stage.sim.check_runs(stage.shelf, stage.head)) == 1
+
+
+async def test_a_suspended_then_removed_installation(stage: Stage) -> None:
+    repository = stage.repository
+    await stage.host.pull_request(repository, 1)
+    stage.sim.suspend(stage.installation)
+    with pytest.raises(Forbidden, match="suspended"):
+        await stage.host.dependency_changes(repository, stage.pull.base_sha, stage.head)
+    stage.sim.unsuspend(stage.installation)
+    stage.sim.uninstall(stage.installation)
+    with pytest.raises(NotFound, match="not installed any more"):
+        await stage.host.file_content(repository, ".github/forge.yml")
+
+
+async def test_a_repository_taken_away_is_not_one_without_files(stage: Stage) -> None:
+    repository = stage.repository
+    stage.sim.remove_from_installation(stage.shelf)
+    with pytest.raises(NotFound, match="acme/shelf"):
+        await stage.host.file_content(repository, ".github/forge.yml")
+
+
+async def test_a_spent_budget_waits_for_its_reset(stage: Stage) -> None:
+    stage.installation.rate_limit = 2
+    await stage.host.pull_request(stage.repository, 1)
+    await stage.host.file_content(stage.repository, "a.py")
+    with pytest.raises(RateLimited) as caught:
+        await stage.host.pull_request(stage.repository, 1)
+    assert caught.value.until == stage.clock.now() + timedelta(hours=1)
+    before = len(stage.sim.requests)
+    with pytest.raises(RateLimited):
+        await stage.host.create_check_run(stage.repository, _check(stage.head))
+    assert len(stage.sim.requests) == before
+    stage.clock.advance(hours=1, seconds=1)
+    assert (await stage.host.pull_request(stage.repository, 1)).number == 1
+
+
+@pytest.mark.parametrize(("status", "retry_after", "wait"), [(403, 90, 90), (429, None, 60)])
+async def test_a_secondary_limit_is_waited_out(stage: Stage, status: int, retry_after: int | None, wait: int) -> None:
+    limits = stage.sim.api.limits
+    limits.content_writes_per_minute, limits.secondary_status, limits.retry_after = 1, status, retry_after
+    await stage.host.create_check_run(stage.repository, _check(stage.head))
+    with pytest.raises(RateLimited) as caught:
+        await stage.host.create_check_run(stage.repository, _check(stage.head, external_id="run-2"))
+    assert caught.value.until == stage.clock.now() + timedelta(seconds=wait)
+    stage.clock.advance(seconds=wait + 1)
+    await stage.host.create_check_run(stage.repository, _check(stage.head, external_id="run-2"))
+    assert len(stage.sim.check_runs(stage.shelf, stage.head)) == 2
+
+
+async def test_reads_survive_a_cut_connection(stage: Stage) -> None:
+    stage.sim.faults.add(kind="reset", path="/pulls/1", times=2)
+    assert (await stage.host.pull_request(stage.repository, 1)).number == 1

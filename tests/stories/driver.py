@@ -1,0 +1,133 @@
+"""Drives a whole Forge against the simulated GitHub, in the words of its users."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bot.app import Forge, forge, served
+from bot.settings import Settings
+from domain import texts
+from domain.runs import RunState
+from memory import runs
+from memory.tables import DeliveryRow, RunRow
+from simulator import Simulator
+from simulator.state import CheckRun, PullRequest, Repository, Review, ReviewComment
+from sqlalchemy import func, select
+from tests.clock import MovableClock
+
+SECRET = "a-webhook-secret"
+PATIENCE = 30.0  # seconds a story may take to come to rest
+
+
+class Story:
+    """One Forge, one GitHub, one clock. What Forge posts must be looked at, or the story fails at its end."""
+
+    def __init__(self, github: Simulator, running: Forge, clock: MovableClock) -> None:
+        self.github = github
+        self.forge = running
+        self.clock = clock
+        self._seen: set[int] = set()
+
+    async def rest(self) -> None:
+        """Wait until everything that was delivered has come to its end, or waits for the clock."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            await self.github.settle()
+            busy = await self._busy()
+            if not busy:
+                return
+            if time.monotonic() > end:
+                raise AssertionError(f"Forge did not come to rest: {busy}")
+            await asyncio.sleep(0.02)
+
+    async def _busy(self) -> list[str]:
+        async with self.forge.services.database.transaction() as session:
+            open_deliveries = await session.scalar(
+                select(func.count()).where(DeliveryRow.finished_at.is_(None), DeliveryRow.outcome == "accepted")
+            )
+            active = await session.scalars(
+                select(RunRow).where(RunRow.state.in_([RunState.pending.value, RunState.running.value]))
+            )
+            names = [f"run {row.id} is {row.state}" for row in active]
+        waiting = await self._waiting()
+        left = (open_deliveries or 0) - waiting
+        return [*names, *([f"{left} deliveries are open"] if left > 0 else [])]
+
+    async def _waiting(self) -> int:
+        """Deliveries that wait for a moment on the clock."""
+        from memory.tables import WaitRow
+
+        async with self.forge.services.database.transaction() as session:
+            guids = select(DeliveryRow.guid)
+            return await session.scalar(select(func.count()).where(WaitRow.workflow_id.in_(guids))) or 0
+
+    def check(self, repository: Repository, sha: str) -> CheckRun:
+        """The one ``Forge / review`` of this head; with several attempts, the newest."""
+        found = self.github.check_runs(repository, sha, texts.CHECK_NAME)
+        assert found, "there is no Forge / review on this head"
+        return max(found, key=lambda run: run.id)
+
+    def reviews(self, pull: PullRequest) -> list[Review]:
+        """Forge's reviews, which count as looked at now."""
+        mine = [review for review in self.github.reviews(pull) if review.user is self.github.app.bot]
+        self._seen |= {review.id for review in mine}
+        return mine
+
+    def comments(self, pull: PullRequest) -> list[ReviewComment]:
+        """Forge's inline comments, in order; their reviews count as looked at now."""
+        self.reviews(pull)
+        return [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
+
+    async def runs(self) -> Sequence[RunRow]:
+        """All runs, newest first."""
+        return await runs.latest(self.forge.services.database, 100)
+
+    def assert_all_seen(self) -> None:
+        """Every review Forge posted was looked at by the story, and no check is left open."""
+        for repository in self.github.world.repositories.values():
+            for issue in repository.issues.values():
+                if isinstance(issue, PullRequest):
+                    unseen = [r.body for r in self.github.reviews(issue) if r.id not in self._seen and r.app is not None]
+                    assert not unseen, f"Forge posted what no one looked at: {unseen}"
+
+
+def settings(url: str, folder: Path, github: Simulator, **more: object) -> Settings:
+    """Settings of a Forge that talks to this GitHub."""
+    values: dict[str, object] = {
+        "github_api_url": github.api_url,
+        "github_web_url": github.url,
+        "app_id": github.app.id,
+        "private_key": SecretStr(github.app.private_key_pem),
+        "webhook_secret": (SecretStr(SECRET),),
+        "database_url": url,
+        "data_dir": folder / "data",
+        "port": 0,
+        "executor_id": "story",
+        "write_interval": 0,
+        "queue_polling": 0.03,
+        **more,
+    }
+    return Settings.model_validate(values)
+
+
+@asynccontextmanager
+async def story(url: str, folder: Path, **more: object) -> AsyncGenerator[Story]:
+    """A story on an empty database."""
+    clock = MovableClock()
+    async with AsyncExitStack() as stack:
+        github = await stack.enter_async_context(
+            Simulator(folder / "github", webhook_secret=SECRET, now=clock.now)
+        )
+        running = await stack.enter_async_context(
+            forge(settings(url, folder, github, **more), clock=clock, pauses=(0.05, 0.1, 0.2))
+        )
+        port = await stack.enter_async_context(served(running))
+        github.webhook_url = f"http://127.0.0.1:{port}/webhook"
+        told = Story(github, running, clock)
+        yield told
+        await told.rest()
+        told.assert_all_seen()

@@ -1,0 +1,11 @@
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from agents.checks import Toolbox
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def toolbox() -> AsyncIterator[Toolbox]:
+    async with Toolbox.start() as started:
+        yield started

@@ -1,0 +1,93 @@
+from collections import Counter
+
+from building import file_change
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.checks.introduced import introduced
+from domain.findings import Category, Layer, RawFinding, Severity
+
+LINES = st.lists(st.sampled_from(["bad()", "  bad()", "worse()", "fine()", "", "other"]), max_size=25)
+
+
+def linted(lines: list[str]) -> list[RawFinding]:
+    """A linter that reports every line with "bad" or "worse"."""
+    return [finding(line, text.strip()) for line, text in enumerate(lines, 1) if text.strip() in ("bad()", "worse()")]
+
+
+def finding(line: int | None, said: str, rule: str = "t/1") -> RawFinding:
+    return RawFinding(
+        rule=rule,
+        category=Category.style,
+        severity=Severity.info,
+        confidence=1,
+        path="a",
+        line=line,
+        message=said,
+        layer=Layer.static,
+    )
+
+
+def new(base: list[str], head: list[str], before: list[RawFinding] | None = None, now: list[RawFinding] | None = None):
+    return introduced(
+        file_change("a", "\n".join(base), "\n".join(head)),
+        linted(head) if now is None else now,
+        linted(base) if before is None else before,
+        head_lines=head,
+        base_lines=base,
+    )
+
+
+@given(LINES)
+def test_an_unchanged_file_introduces_nothing(lines: list[str]) -> None:
+    assert new(lines, lines) == ()
+
+
+@given(LINES, st.data())
+def test_inserting_harmless_lines_introduces_nothing(lines: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(lines)))
+    assert new(lines, [*lines[:at], "fine()", "more()", *lines[at:]]) == ()
+
+
+@given(LINES, st.randoms())
+def test_moving_lines_introduces_nothing(lines: list[str], order) -> None:
+    moved = lines[:]
+    order.shuffle(moved)
+    assert new(lines, moved) == ()
+
+
+@given(LINES, LINES)
+def test_exactly_the_surplus_is_new(base: list[str], head: list[str]) -> None:
+    surplus = Counter(f.message for f in linted(head)) - Counter(f.message for f in linted(base))
+    assert Counter(f.message for f in new(base, head)) == surplus
+
+
+@given(LINES, LINES)
+def test_the_answer_is_an_ordered_part_of_head(base: list[str], head: list[str]) -> None:
+    places = [f.line for f in new(base, head)]
+    assert places == sorted(places) and len(set(places)) == len(places)
+
+
+def test_the_added_copy_is_new_not_the_old_one() -> None:
+    assert [f.line for f in new(["bad()", "x", "y"], ["bad()", "x", "bad()", "y"])] == [3]
+
+
+def test_a_finding_on_an_unchanged_line_caused_by_the_change_stays() -> None:
+    base, head = ["import os", "os.getcwd()"], ["import os", "pass"]
+    assert new(base, head, before=[], now=[finding(1, "`os` imported but unused")])
+
+
+def test_another_name_on_the_same_unchanged_line_stays() -> None:
+    lines = ["from a import b, c"]
+    before, now = [finding(1, "`b` unused")], [finding(1, "`c` unused")]
+    assert new(lines, lines, before, now) == tuple(now)
+
+
+def test_numbers_in_messages_may_change() -> None:
+    lines = ["def f():"]
+    assert new(lines, lines, [finding(1, "too complex (11 > 10)")], [finding(1, "too complex (12 > 10)")]) == ()
+
+
+def test_findings_about_the_whole_file() -> None:
+    assert new(["a"], ["b"], [finding(None, "x")], [finding(None, "x")]) == ()
+    assert len(new(["a"], ["b"], [], [finding(None, "x")])) == 1

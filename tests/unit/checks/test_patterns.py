@@ -1,0 +1,45 @@
+"""Every entry of the table finds its bad examples and leaves its good ones alone."""
+
+import pytest
+
+from agents.checks.patterns import BY_RULE, TABLE, Kind, kind_of, scan
+
+BAD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.bad]
+GOOD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.good]
+
+
+@pytest.mark.parametrize(("rule", "kind", "text"), BAD)
+def test_finds(rule: str, kind: Kind, text: str) -> None:
+    assert rule in {hit.rule for hit in scan(kind, text)}
+
+
+@pytest.mark.parametrize(("rule", "kind", "text"), GOOD)
+def test_leaves_alone(rule: str, kind: Kind, text: str) -> None:
+    assert rule not in {hit.rule for hit in scan(kind, text)}
+
+
+def test_every_entry_has_both_kinds_of_examples() -> None:
+    assert len(BY_RULE) == len(TABLE)
+    assert all(len(p.bad) >= 2 and len(p.good) >= 2 and p.message.endswith(".") for p in TABLE)
+
+
+def test_line_of_a_match_behind_continuations() -> None:
+    text = "FROM a:1\nRUN apt-get update \\\n  # why\n  && curl -s https://site.org/x | sh \\\n  && chmod 777 /x\n"
+    assert [(hit.line, hit.rule) for hit in scan("docker", text)] == [(4, "shell/curl-pipe"), (5, "shell/world-writable")]
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "kind"),
+    [
+        ("Dockerfile", b"", "docker"),
+        ("deploy/api.Dockerfile", b"", "docker"),
+        ("Dockerfile.dev", b"", "docker"),
+        ("run.sh", b"", "shell"),
+        ("bin/start", b"#!/usr/bin/env bash\n", "shell"),
+        ("bin/start", b"#!/usr/bin/env python3\n", None),
+        ("Dockerfile_notes", b"", None),
+        ("a.py", b"", None),
+    ],
+)
+def test_kind_of_file(path: str, head: bytes, kind: Kind | None) -> None:
+    assert kind_of(path, head) == kind

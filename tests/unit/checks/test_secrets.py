@@ -1,0 +1,136 @@
+"""Credentials are found, and what merely looks like one is left alone. Examples are put together at run time."""
+
+import base64
+import random
+import string
+
+import pytest
+
+from agents.checks.secrets import scan
+
+_RANDOM = random.Random(20)
+LETTERS = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + string.digits
+LOWER = string.ascii_lowercase + string.digits
+HEX = "0123456789abcdef"
+
+
+def some(length: int, of: str = LETTERS) -> str:
+    return "".join(_RANDOM.choice(of) for _ in range(length))
+
+
+def encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+JWT = ".".join([encoded('{"alg":"HS256","typ":"JWT"}'), encoded('{"sub":"u8812","role":"writer"}'), some(43)])
+BEGIN = "-----BEGIN RSA " + "PRIVATE KEY-----"
+
+REAL = [
+    ("aws-access-key", "app.py", f'key = "AKIA{some(16, UPPER)}"'),
+    ("aws-secret-key", "app.py", f'aws_secret_key = "{some(40)}"'),
+    ("azure-storage-key", "app.py", f"AccountKey={some(86)}=="),
+    ("github-token", "app.py", f'TOKEN = "ghp_{some(36)}"'),
+    ("github-token", "ci.yml", f"token: github_pat_{some(22)}_{some(59)}"),
+    ("gitlab-token", "x.txt", f"glpat-{some(20)}"),
+    ("slack-token", "a.js", f"const t = 'xoxb-{some(12, '0123456789')}-{some(12, '0123456789')}-{some(24)}'"),
+    ("slack-token", "a.js", f"https://hooks.slack.com/services/T{some(8, UPPER)}/B{some(8, UPPER)}/{some(24)}"),
+    ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{some(24)}'"),
+    ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{some(99)}'"),
+    ("jwt", "a.ts", f"const session = `{JWT}`"),
+    ("npm-token", ".npmrc", f"//registry.site.org/:_authToken=npm_{some(36)}"),
+    ("openai-key", "a.py", f'k = "sk-{some(20)}T3BlbkFJ{some(20)}"'),
+    ("anthropic-key", "a.py", f'k = "sk-ant-api03-{some(95)}"'),
+    ("pypi-token", ".pypirc", f"password = pypi-AgEIcHlwaS5vcmc{some(80)}"),
+    ("sendgrid-key", "a.py", f'"SG.{some(22)}.{some(43)}"'),
+    ("twilio-key", "a.py", f'"SK{some(32, HEX)}"'),
+    ("telegram-token", "a.py", f'"{some(9, "123456789")}:AA{some(33)}"'),
+    ("hugging-face-token", "a.py", f'"hf_{some(34, string.ascii_letters)}"'),
+    ("basic-auth", "a.py", f'url = "https://deploy:{some(12)}@db.prod.site.io/x"'),
+    ("basic-auth", "package-lock.json", f'"resolved": "https://ci:{some(16)}@npm.corp.io/x.tgz"'),
+    ("keyword", "app/settings.py", 'DB_PASSWORD = "q9Zr4-Tk2w"'),
+    ("keyword", "config/prod.yml", "  api_key: 8fJ2kLm9QwZx71"),
+    ("keyword", ".env", "CLIENT_SECRET=8fJ2kLm9QwZx71"),
+    ("keyword", "Main.java", 'String password = "Tr0ub4dor&3x";'),
+]
+
+HARMLESS = [
+    ("settings.py", 'PASSWORD = "changeme"'),
+    ("settings.py", 'PASSWORD = os.environ["DB_PASSWORD"]'),
+    ("settings.py", 'password = os.getenv("DB_PASSWORD", "")'),
+    ("settings.py", 'API_KEY = "<token>"'),
+    ("settings.py", 'API_KEY = "your-api-key-123"'),
+    ("config.yml", "password: ${DB_PASSWORD}"),
+    ("config.yml", "password: {{ .Values.password }}"),
+    ("config.yml", "password: !vault x9f8e7d6c5"),
+    ("k8s.yaml", "secretName: web-tls-2024"),
+    ("k8s.yaml", "  existingSecret: db-credentials-v2"),
+    ("config.yml", "secret: projects/p1/secrets/db/versions/3"),
+    (".env", "PASSWORD=$OTHER_PASSWORD1"),
+    (".env.example", "CLIENT_SECRET=8fJ2kLm9QwZx71"),
+    ("app.py", 'password_hash = "5f4dcc3b5aa765d61d8327deb882cf99"'),
+    ("app.py", 'secret_name = "prod-db-4x9z"'),
+    ("app.py", 'password_field = "user_password_2"'),
+    ("app.py", 'if password == confirm_password1: pass'),
+    ("app.py", 'parser.add_argument("--password", help="the password2use")'),
+    ("app.py", "def login(self, password: str = Form(...)): ..."),
+    ("app.py", 'key = "123e4567-e89b-12d3-a456-426614174000"'),
+    ("app.py", 'api_key = "123e4567-e89b-12d3-a456-426614174000"'),
+    ("poetry.lock", f'hash = "sha256:{some(64, HEX)}"'),
+    ("package-lock.json", f'"integrity": "sha512-{some(86)}=="'),
+    ("go.sum", f"github.com/a/b v1.0.0 h1:{some(43)}="),
+    ("a.html", f'<img src="data:image/png;base64,{some(4000)}AKIA{some(16, UPPER)}{some(900)}">'),
+    ("tests/test_x.py", 'password = "q9Zr4-Tk2w"'),
+    ("tests/test_x.py", f'token = "{JWT}"'),
+    ("docs/setup.md", 'password = "q9Zr4-Tk2w"'),
+    ("app.py", 'AWS = "AKIAIOSFODNN7' + 'EXAMPLE"'),
+    ("app.py", '"ghp_' + "x" * 36 + '"'),
+    ("app.py", f'if "{BEGIN}" in text:'),
+    ("docker-compose.yml", "DATABASE_URL: postgres://app:app12345@db:5432/app"),
+    ("a.py", '"https://user:password@site.org"'),
+    ("a.py", 'f"https://{user}:{password}@site.org"'),
+    ("a.py", '"postgres://me:l0calOnly9@localhost/x"'),
+    ("a.py", f'TOKEN = "ghp_{some(36)}"  # pragma: allowlist secret'),
+    ("a.py", f'sid = "AC{some(32, HEX)}"'),
+    ("style.css", ".password-input-3x { color: #a1b2c3 }"),
+    ("a.js", "import { secret } from './lib/secrets2.js'"),
+    ("a.tf", 'password = var.db_password1'),
+    ("a.ts", "passwordRules: 'min8chars1upper'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "line"), REAL)
+def test_finds(kind: str, path: str, line: str) -> None:
+    assert kind in {hit.kind for hit in scan(path, [(7, line)], [])}
+
+
+@pytest.mark.parametrize(("path", "line"), HARMLESS)
+def test_leaves_alone(path: str, line: str) -> None:
+    assert scan(path, [(7, line)], []) == []
+
+
+def test_private_key_only_with_key_material() -> None:
+    body = [(n, some(64)) for n in range(2, 8)]
+    assert [hit.kind for hit in scan("id_rsa", [(1, BEGIN), *body], [])] == ["private-key"]
+    assert scan("id_rsa", [(1, BEGIN), (2, "...")], []) == []
+
+
+def test_one_line_private_key() -> None:
+    line = f'KEY = "{BEGIN}\\n{some(64)}\\n"'
+    assert [hit.kind for hit in scan("a.py", [(1, line)], [])] == ["private-key"]
+
+
+def test_what_only_moved_within_the_file_is_not_new() -> None:
+    line = f'TOKEN = "ghp_{some(36)}"'
+    assert scan("a.py", [(9, "    " + line)], []) != []
+    assert scan("a.py", [(9, "    " + line)], [line]) == []
+
+
+def test_a_token_is_not_reported_twice_because_of_its_variable() -> None:
+    hits = scan("a.py", [(3, f'api_key = "ghp_{some(36)}"')], [])
+    assert [hit.kind for hit in hits] == ["github-token"]
+
+
+def test_finds_a_token_far_out_in_a_very_long_line() -> None:
+    line = "x" * 4980 + f' "ghp_{some(36)}" ' + "y" * 100_000
+    assert [hit.kind for hit in scan("a.js", [(1, line)], [])] == ["github-token"]

@@ -1,0 +1,130 @@
+"""What the adapter's unit tests share: a movable clock, a sleep that moves it, and GitHub's answers in respx."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import httpx
+import respx
+import respx.models
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from bot.github.host import GitHubHost
+from bot.github.limits import InMemoryLimits, LimitStore
+from bot.github.settings import GitHubSettings
+from domain.runs import RepositoryRef
+
+API = "https://api.github.com"
+HEAD = "a" * 40
+BASE = "b" * 40
+REPO = RepositoryRef(installation_id=7, id=99, owner="acme", name="app")
+OTHER_INSTALLATION = RepositoryRef(installation_id=8, id=99, owner="acme", name="app")
+
+_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+PEM = _key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
+PUBLIC_PEM = _key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+@dataclass
+class MovableClock:
+    at: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+@dataclass
+class Sleeps:
+    """Sleeping moves the clock instead of taking time."""
+
+    clock: MovableClock
+    seconds: list[float] = field(default_factory=list[float])
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Kit:
+    """The adapter before a GitHub made of respx routes; ``host`` may be replaced by ``restart``."""
+
+    github: respx.MockRouter
+    clock: MovableClock
+    sleeps: Sleeps
+    limits: LimitStore = field(default_factory=InMemoryLimits)
+    write_interval_s: float = 0
+    tokens: list[str] = field(default_factory=list[str])
+    host: GitHubHost = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.token_route = self.github.post(path__regex=r"/app/installations/\d+/access_tokens")
+        self.token_route.mock(side_effect=self._mint)
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process: everything is forgotten except what the limit store keeps."""
+        settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s)
+        self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps)
+
+    def sent(self, route: respx.Route | None = None) -> list[httpx.Request]:
+        """The requests so far that a route, or any route, answered."""
+        calls = cast("Iterable[respx.models.Call]", route.calls if route else self.github.calls)
+        return [call.request for call in calls]
+
+    def count(self) -> int:
+        """Requests so far, tokens not counted."""
+        return sum("access_tokens" not in str(request.url) for request in self.sent())
+
+    def _mint(self, request: httpx.Request) -> httpx.Response:
+        self.tokens.append(f"ghs_token{len(self.tokens) + 1}")
+        expires = self.clock.now() + timedelta(hours=1)
+        return httpx.Response(201, json={"token": self.tokens[-1], "expires_at": expires.isoformat()})
+
+
+def in_turn(*answers: httpx.Response | Exception) -> Callable[[httpx.Request], httpx.Response]:
+    """Answers in turn; the last one for ever."""
+    left = list(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        one = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    return answer
+
+
+def pull(number: int = 1, **changes: object) -> dict[str, object]:
+    """A pull request as GitHub shows it."""
+    return {
+        "number": number,
+        "title": "Add a thing",
+        "state": "open",
+        "draft": False,
+        "head": {"sha": HEAD, "ref": "topic", "repo": {"id": 99}},
+        "base": {"sha": BASE, "ref": "main", "repo": {"id": 99}},
+        "user": {"id": 5, "login": "ann", "type": "User"},
+        "author_association": "MEMBER",
+        "changed_files": 3,
+        **changes,
+    }
+
+
+def check_run(check_id: int = 11, **changes: object) -> dict[str, object]:
+    """A check run as GitHub shows it."""
+    return {
+        "id": check_id,
+        "external_id": "run-1",
+        "head_sha": HEAD,
+        "status": "completed",
+        "conclusion": "success",
+        **changes,
+    }

@@ -1,0 +1,414 @@
+"""What git prints becomes values, for every kind of file and every kind of name."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from domain.changes import Change, ChangeStatus, FileChange
+from tests.unit.workspace.remotes import Author, Files
+from workspace.diff import Attributes, Entry, Limits, choose, parse_raw, printable, skipped_by_content
+from workspace.git import Git, Objects
+
+TEXT = "".join(f"line {i}\n" for i in range(1, 31))
+
+
+async def compare(author: Author, before: Files, after: Files, limits: Limits | None = None) -> Change:
+    base = author.commit(before)
+    return await between(author, base, author.commit(after), limits)
+
+
+async def between(author: Author, base: str, head: str, limits: Limits | None = None) -> Change:
+    return await Objects(Git(author.tree / ".git")).change(base, head, limits or Limits())
+
+
+def reasons(change: Change) -> dict[str, str]:
+    return {item.path: item.reason for item in change.not_looked_at}
+
+
+async def test_a_modified_file_has_hunks_with_three_lines_of_context(author: Author):
+    change = await compare(author, {"a": TEXT}, {"a": TEXT.replace("line 10\n", "new 10\nnew 11\n")})
+
+    (file,) = change.files
+    (hunk,) = file.hunks
+    assert (hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) == (7, 7, 7, 8)
+    assert file.added_lines == {10: "new 10", 11: "new 11"}
+    assert (file.additions, file.deletions, change.additions, change.deletions) == (2, 1, 2, 1)
+    assert file.head_line(10) is None
+    assert file.head_line(30) == 31
+
+
+async def test_a_rename_with_edits_keeps_its_old_path(author: Author):
+    change = await compare(author, {"old.py": TEXT}, {"old.py": None, "new.py": TEXT.replace("line 5", "LINE 5")})
+
+    (file,) = change.files
+    assert (file.path, file.old_path, file.status) == ("new.py", "old.py", ChangeStatus.renamed)
+    assert (file.additions, file.deletions) == (1, 1)
+    assert change.total_files == 1
+
+
+async def test_a_rename_without_edits_has_no_hunks(author: Author):
+    change = await compare(author, {"old.py": TEXT}, {"old.py": None, "new.py": TEXT})
+
+    (file,) = change.files
+    assert (file.old_path, file.status, file.hunks) == ("old.py", ChangeStatus.renamed, ())
+
+
+async def test_files_that_are_less_than_half_alike_are_no_rename(author: Author):
+    other = "".join(f"other {i}\n" for i in range(30))
+    change = await compare(author, {"old.py": TEXT}, {"old.py": None, "new.py": other})
+
+    assert [(file.path, file.status) for file in change.files] == [
+        ("new.py", ChangeStatus.added),
+        ("old.py", ChangeStatus.deleted),
+    ]
+
+
+async def test_added_and_deleted_files_are_all_new_or_all_old(author: Author):
+    change = await compare(author, {"gone": "a\nb\n"}, {"gone": None, "fresh": "1\n2\n3\n"})
+
+    fresh, gone = change.files
+    assert (fresh.status, fresh.old_blob, fresh.additions) == (ChangeStatus.added, None, 3)
+    assert (gone.status, gone.new_blob, gone.deletions) == (ChangeStatus.deleted, None, 2)
+
+
+async def test_an_empty_file_is_a_change_without_hunks(author: Author):
+    change = await compare(author, {"a": "1\n"}, {"empty": ""})
+    (file,) = change.files
+    assert (file.path, file.hunks) == ("empty", ())
+
+
+async def test_a_mode_change_is_named_as_such(author: Author):
+    base = author.commit({"run.sh": "echo\n"})
+    (author.tree / "run.sh").chmod(0o755)
+    change = await between(author, base, author.commit())
+
+    (file,) = change.files
+    assert (file.status, file.old_mode, file.new_mode) == (ChangeStatus.mode_changed, "100644", "100755")
+
+
+async def test_links_are_named_and_never_followed(author: Author):
+    base = author.commit({"a": "1\n", "was_file": "1\n"})
+    (author.tree / "passwd").symlink_to("/etc/passwd")
+    (author.tree / "was_file").unlink()
+    (author.tree / "was_file").symlink_to("/proc/self/environ")
+    change = await between(author, base, author.commit())
+
+    assert change.files == ()
+    assert reasons(change) == {"passwd": "symbolic link", "was_file": "symbolic link"}
+    assert "root:" not in change.model_dump_json()
+
+
+async def test_a_link_that_became_a_file_is_all_new(author: Author):
+    (author.tree / "x").symlink_to("/etc/passwd")
+    base = author.commit()
+    (author.tree / "x").unlink()
+    change = await between(author, base, author.commit({"x": "1\n"}))
+
+    (file,) = change.files
+    assert (file.old_blob, file.added_lines) == (None, {1: "1"})
+
+
+async def test_a_submodule_is_named(author: Author):
+    base = author.commit({"a": "1\n"})
+    author.git("update-index", "--add", "--cacheinfo", f"160000,{base},lib")
+    author.git("commit", "-q", "-m", "x")
+    change = await between(author, base, author.publish("refs/heads/main"))
+
+    assert reasons(change) == {"lib": "submodule"}
+
+
+async def test_binary_files_are_named_by_suffix_or_content(author: Author):
+    change = await compare(author, {"a": "1\n"}, {"logo.png": "x", "blob": b"\x7fELF\0\0", "text": "ok\n"})
+
+    assert reasons(change) == {"blob": "binary", "logo.png": "binary"}
+    assert [file.path for file in change.files] == ["text"]
+
+
+async def test_a_large_file_storage_pointer_is_named(author: Author):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"
+    change = await compare(author, {"a": "1\n"}, {"model": pointer})
+    assert reasons(change)["model"].startswith("Git LFS pointer")
+
+
+async def test_odd_names_are_taken_literally(author: Author):
+    names = ["--upload-pack=x", "-", "$(id)", 'quo"te', "back\\slash", ":(glob)**", "ünï", " space ", "a/b c/*"]
+    change = await compare(author, {"a.txt": "1\n"}, dict.fromkeys(names, "x\n"))
+
+    assert sorted(file.path for file in change.files) == sorted(names)
+    assert all(file.added_lines == {1: "x"} for file in change.files)
+
+
+async def test_names_that_no_tool_should_see_are_escaped(author: Author):
+    change = await compare(
+        author, {"a": "1\n"}, {b"caf\xe9": "x\n", "new\nline": "x\n", "esc\x1b[31m": "x\n", "y" * 200: "x\n"},
+        Limits(name_bytes=100),
+    )  # fmt: skip
+
+    assert change.files == ()
+    assert reasons(change) == {
+        "caf\\xe9": "its name is not UTF-8",
+        "new\\nline": "its name contains control characters",
+        "esc\\x1b[31m": "its name contains control characters",
+        "y" * 200: "its name is longer than 100 bytes",
+    }
+    assert all(item.matters for item in change.not_looked_at)
+    assert "caf\\xe9" in change.paths
+    change.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "name", [b"../x", b"/etc/passwd", b"a//b", b".git/config", b"a/.GIT/hooks/x", b"a/../../b", b"."]
+)
+def test_paths_that_git_does_not_allow_are_refused_all_the_same(name: bytes):
+    entry = Entry(name, name, "A", "000000", "100644", None, "1" * 40)
+    look, skipped = choose([entry], Attributes(), Limits())
+    assert (look, [item.matters for item in skipped]) == ([], [True])
+
+
+async def test_carriage_returns_stay_part_of_their_line(author: Author):
+    change = await compare(author, {"a": "one\r\ntwo\r\n"}, {"a": "one\r\nTWO\r\n"})
+    assert change.files[0].added_lines == {2: "TWO\r"}
+
+
+@pytest.mark.parametrize(("before", "after"), [("a\nb", "a\nb\n"), ("a\nb\n", "a\nb"), ("a\nb", "a\nc")])
+async def test_a_missing_final_newline_is_no_line(author: Author, before: str, after: str):
+    change = await compare(author, {"a": before}, {"a": after})
+    (file,) = change.files
+    assert (file.additions, file.deletions) == (1, 1)
+    assert list(file.added_lines) == [2]
+
+
+async def test_lines_that_look_like_a_diff_are_lines(author: Author):
+    evil = "diff --git a/0 b/0\n@@ -1,1 +1,1 @@\n--- a/0\n+++ b/0\n\\ No newline\nBinary files differ\n"
+    change = await compare(author, {"a": "1\n2\n", "b": "1\n"}, {"a": evil, "b": "2\n"})
+
+    a, b = change.files
+    assert list(a.added_lines.values()) == evil.splitlines()
+    assert b.added_lines == {1: "2"}
+
+
+async def test_a_file_of_three_thousand_lines_is_looked_into(author: Author):
+    change = await compare(author, {"a": "1\n"}, {"big.py": "".join(f"x{i} = {i}\n" for i in range(3000))})
+    assert len(change.files[0].added_lines) == 3000
+
+
+async def test_three_hundred_and_five_files_are_three_hundred_and_a_note(author: Author):
+    change = await compare(
+        author, {"a": "1\n"}, {f"f{i:03}": "x\n" for i in range(305)} | {f"aa/vendor/{i}": "x\n" for i in range(50)}
+    )
+
+    assert len(change.files) == 300
+    assert change.total_files == 355
+    assert [item.path for item in change.not_looked_at if item.matters] == [f"f{i}" for i in range(300, 305)]
+    assert ("30 more files", "vendored") in reasons(change).items()
+
+
+async def test_an_oversize_file_does_not_push_out_the_small_ones(author: Author):
+    limits = Limits(file_lines=50, lines=100, content_bytes=10_000)
+    change = await compare(
+        author,
+        {"z": "1\n"},
+        {"a_long": "x\n" * 60, "b": "x\n" * 40, "c": "x\n" * 45, "d_too_much": "x\n" * 30, "e_fits": "x\n",
+         "f_large": "x" * 20_000},
+        limits,
+    )  # fmt: skip
+
+    assert [file.path for file in change.files] == ["b", "c", "e_fits"]
+    assert reasons(change) == {
+        "a_long": "its diff is larger than 50 lines or 500,000 bytes",
+        "d_too_much": "the whole diff is larger than 100 lines or 1,000,000 bytes",
+        "f_large": "larger than 10,000 bytes",
+    }
+    assert all(item.matters for item in change.not_looked_at)
+
+
+async def test_all_contents_together_are_limited(author: Author):
+    change = await compare(
+        author, {"z": "1\n"}, {"a": "x" * 600, "b": "x" * 600 + "\n", "c": "x"}, Limits(all_content_bytes=1000)
+    )
+    assert [file.path for file in change.files] == ["a", "c"]
+    assert list(reasons(change)) == ["b"]
+
+
+# --- generated and vendored --------------------------------------------------------------------------------
+
+
+async def test_attributes_are_those_of_the_merge_base(author: Author):
+    change = await compare(
+        author,
+        {".gitattributes": "*.gen linguist-generated\nvendor/ours/** -linguist-vendored\n*.dat binary\n"},
+        {
+            ".gitattributes": "*.py linguist-generated\n",
+            "a.gen": "x\n",
+            "code.py": "x\n",
+            "t.dat": "x\n",
+            "vendor/ours/b.js": "x\n",
+            "vendor/theirs/b.js": "x\n",
+        },
+    )
+
+    assert [file.path for file in change.files] == [".gitattributes", "code.py", "vendor/ours/b.js"]
+    assert reasons(change) == {
+        "a.gen": "generated (.gitattributes)",
+        "t.dat": "marked as binary in .gitattributes",
+        "vendor/theirs/b.js": "vendored",
+    }
+    assert not any(item.matters for item in change.not_looked_at)
+
+
+async def test_deeper_attributes_win(author: Author):
+    change = await compare(
+        author,
+        {".gitattributes": "*.js linguist-generated\n", "src/.gitattributes": "*.js -linguist-generated\n"},
+        {"a.js": "x\n", "src/a.js": "x\n", "src/deep/b.min.js": "x\n"},
+    )
+    assert [file.path for file in change.files] == ["src/a.js", "src/deep/b.min.js"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("*.js", "a/b/c.js", True),
+        ("*.js", "a/b/c.jsx", False),
+        ("/a.js", "a.js", True),
+        ("/a.js", "x/a.js", False),
+        ("gen/*.js", "gen/a.js", True),
+        ("gen/*.js", "x/gen/a.js", False),
+        ("gen/*.js", "gen/x/a.js", False),
+        ("gen/**", "gen/x/y/a.js", True),
+        ("gen/**", "gen", False),
+        ("**/gen/*", "x/y/gen/a", True),
+        ("**/gen/*", "gen/a", True),
+        ("a/**/z", "a/z", True),
+        ("a/**/z", "a/b/c/z", True),
+        ("a/**/z", "a/b/c/zz", False),
+        ("[ab].c", "x/b.c", True),
+        ("[!ab].c", "x/b.c", False),
+        ("?.c", "x.c", True),
+        ("gen/", "gen/a", False),
+        ("gen", "gen/a", False),
+    ],
+)
+def test_attribute_patterns_match_as_in_git(author: Author, pattern: str, path: str, matches: bool):
+    mine = Attributes({"": f"{pattern} linguist-generated\n".encode()}).of(path, "linguist-generated") is True
+    author.write({".gitattributes": f"{pattern} linguist-generated\n"})
+    gits = author.git("check-attr", "linguist-generated", "--", path).endswith(": set")
+    assert (mine, gits) == (matches, matches)
+
+
+def test_a_pattern_made_to_be_slow_is_not():
+    slow = Attributes(
+        {"": b"a*a*a*a*a*a*a*a*a*a*a*a*a*b linguist-generated\n" + b"**/a/" * 15 + b"b linguist-generated\n"}
+    )
+    assert slow.of("a/" * 200 + "a" * 250, "linguist-generated") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("package-lock.json", "lock file"),
+        ("sub/Cargo.lock", "lock file"),
+        ("dist/app.min.js", "minified"),
+        ("node_modules/x/index.js", "vendored"),
+        ("src/third_party/x.c", "vendored"),
+        ("locks.py", None),
+        ("vendor", None),
+        ("src/vendor.py", None),
+        ("src/admin.js", None),
+        ("package.json", None),
+    ],
+)
+def test_generated_and_vendored_files_are_known_by_name(path: str, reason: str | None):
+    entry = Entry(path.encode(), path.encode(), "M", "100644", "100644", "1" * 40, "2" * 40)
+    _, skipped = choose([entry], Attributes(), Limits())
+    assert [item.reason for item in skipped] == ([reason] if reason else [])
+
+
+GENERATED = b"// Code generated by protoc-gen-go. DO NOT EDIT.\npackage x\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "skipped"),
+    [
+        (GENERATED, GENERATED + b"x\n", True),
+        (None, GENERATED, True),
+        (None, b"# @generated by a tool\n", True),
+        (b"package x\n", GENERATED, False),  # a change cannot hide itself
+        (None, b"x = 1\n" * 20 + GENERATED, False),
+        (None, b"text = 'DO NOT EDIT'\n", False),
+        (None, b"# mail me@generated.example\n", False),
+    ],
+)
+def test_a_generated_file_says_so_in_every_version(base: bytes | None, head: bytes, skipped: bool):
+    entry = Entry(b"x.go", b"x.go", "M", "100644", "100644", "1" * 40, "2" * 40)
+    assert (skipped_by_content(entry, base, head, Attributes()) is not None) is skipped
+
+
+async def test_a_new_file_that_claims_to_be_generated_matters(author: Author):
+    change = await compare(author, {"old.go": GENERATED}, {"new.go": GENERATED + b"1\n", "old.go": GENERATED + b"2\n"})
+    assert {item.path: item.matters for item in change.not_looked_at} == {"new.go": True, "old.go": False}
+
+
+# --- for all ------------------------------------------------------------------------------------------------
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "+x", "-y", "\\z", "e\r", "ü"]), max_size=30)
+
+
+def _joined(lines: list[str], end: str) -> str:
+    return "\n".join(lines) + end
+
+
+CONTENT = st.builds(_joined, LINES, st.sampled_from(["", "\n"]))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=CONTENT, after=CONTENT)
+async def test_hunks_and_line_numbers_agree_with_applying_the_diff(author: Author, before: str, after: str):
+    change = await compare(author, {"a": before, "k": ""}, {"a": after})
+
+    old, new = lines_of(before), lines_of(after)
+    if not change.files:
+        assert before == after
+        return
+    (file,) = change.files
+    assert applied(file, old) == new
+    for number, text in enumerate(old, start=1):
+        if (at := file.head_line(number)) is not None:
+            assert new[at - 1] == text
+    for number, text in file.added_lines.items():
+        assert new[number - 1] == text
+
+
+def lines_of(content: str) -> list[str]:
+    lines = content.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def applied(file: FileChange, old: list[str]) -> list[str]:
+    """The lines at head, made from the lines at base and the hunks."""
+    result: list[str] = []
+    at = 0
+    for hunk in file.hunks:
+        start = hunk.old_start - (hunk.old_length > 0)
+        result += old[at:start]
+        assert len(result) + (hunk.new_length > 0) == hunk.new_start
+        for line in hunk.lines:
+            if line[0] != "+":
+                assert old[start] == line[1:]
+                start += 1
+            if line[0] != "-":
+                result.append(line[1:])
+        at = start
+    return result + old[at:]
+
+
+@given(st.binary(max_size=50))
+def test_printable_names_have_no_surprises(path: bytes):
+    text = printable(path)
+    assert all(char.isprintable() for char in text)
+    text.encode()
+
+
+def test_an_unknown_kind_of_change_is_refused():
+    with pytest.raises(ValueError, match="unknown kind"):
+        parse_raw(b":100644 100644 " + b"1" * 40 + b" " + b"2" * 40 + b" U\0a\0")

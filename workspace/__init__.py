@@ -1,0 +1,1 @@
+"""Work on the code of others: mirrors, worktrees, and the processes that may look at it."""

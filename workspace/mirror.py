@@ -1,0 +1,363 @@
+"""Keeps one blobless mirror per repository and brings the code of pull requests into it."""
+
+import asyncio
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
+
+from domain.errors import CodeAccessError, CommitGone
+from workspace.git import Git, Objects, TooLarge, said
+
+GIGABYTE = 1_000_000_000
+
+_CONFIGURATION = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+# That objects may be missing is told only to the commands that bring or rearrange them. The others know of no
+# promisor remote: for them a missing object is missing, and git never fetches by itself, one by one.
+_PARTIAL = {"remote.origin.promisor": "true", "remote.origin.partialclonefilter": "blob:none"}
+_NOT_THERE = re.compile(r"not our ref|couldn't find remote ref|no such remote ref|unadvertised object", re.IGNORECASE)
+_DENIED = re.compile(
+    r"authentication failed|could not read username|repository .* not found|returned error: (?:30\d|40[134])",
+    re.IGNORECASE,
+)
+_BROKEN = re.compile(
+    r"not a git repository|corrupt|bad object|bad config|invalid sha1 pointer|is empty|inflate|unable to read tree"
+    r"|did not send all necessary objects|could not parse|missing blob object|garbage",
+    re.IGNORECASE,
+)
+
+
+class Mirrors:
+    """All mirrors of an installation of Forge; several processes may share the folder.
+
+    :param root: the folder; it is created.
+    :param most_bytes: disk space all mirrors may take; the least recently used are removed beyond it.
+    :param most_bytes_each: the size of one pack git may receive.
+    :param seconds: how long one exchange with the remote may take, and how long to wait for another process.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        most_bytes: int = 10 * GIGABYTE,
+        most_bytes_each: int = 2 * GIGABYTE,
+        seconds: float = 300,
+        program: str | None = None,
+    ) -> None:
+        self.root = root
+        self.most_bytes = most_bytes
+        self.most_bytes_each = most_bytes_each
+        self.seconds = seconds
+        self.program = program
+        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    async def mirror(self, repository_id: int, clone_url: str, authorization: str) -> "Mirror":
+        """The mirror of a repository, made if there is none.
+
+        :param clone_url: http or https, without credentials.
+        :param authorization: the value of an ``Authorization`` header; it is kept in memory only.
+        """
+        _check_url(clone_url)
+        mirror = Mirror(self, repository_id, clone_url, authorization)
+        async with self.exclusive(repository_id) as lock:
+            if not _is_whole(mirror.path):
+                await self.make(mirror.path)
+            os.utime(lock)
+        return mirror
+
+    async def purge(self, older_than: datetime) -> list[int]:
+        """Remove the mirrors last used before a moment; those in use are left. Returns repository ids."""
+        old = [number for used, number in self._by_use() if used < older_than.timestamp()]
+        return [number for number in old if await self.remove(number)]
+
+    async def remove(self, repository_id: int) -> bool:
+        """Remove one mirror, unless a process is changing it. Returns whether it is gone."""
+        try:
+            async with self.exclusive(repository_id, seconds=0):
+                await self._discard(self.path(repository_id))
+                self._lock_path(repository_id).unlink(missing_ok=True)
+        except CodeAccessError:
+            return False
+        return True
+
+    def path(self, repository_id: int) -> Path:
+        return self.root / f"{repository_id}.git"
+
+    async def make(self, path: Path) -> None:
+        """Make an empty mirror in one move: a half-made one is never found under its name."""
+        await self._discard(path)
+        fresh = Path(tempfile.mkdtemp(prefix="new-", dir=self.root))
+        try:
+            await Git(None, program=self.program, hide=[str(self.root)]).run(
+                "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--", str(fresh), cwd=self.root
+            )
+            (fresh / "config").write_text(_CONFIGURATION)
+            fresh.rename(path)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+    async def make_room(self, keep: int) -> None:
+        """Remove what crashes left behind and, beyond the limit, the least recently used mirrors."""
+        await asyncio.to_thread(self._sweep)
+        total = await asyncio.to_thread(_usage, self.root)
+        for _, number in self._by_use():
+            if total <= self.most_bytes:
+                return
+            size = await asyncio.to_thread(_usage, self.path(number))
+            if number != keep and await self.remove(number):
+                total -= size
+        if total > self.most_bytes:
+            raise TooLarge(
+                f"The mirrors take {total:,} bytes, more than the {self.most_bytes:,} allowed.",
+                "Allow more space for mirrors, or leave this repository out.",
+            )
+
+    @asynccontextmanager
+    async def exclusive(self, repository_id: int, seconds: float | None = None) -> AsyncGenerator[int]:
+        """Hold a mirror alone: among the tasks of this process and among processes. Yields the lock's descriptor.
+
+        git inherits the descriptor, so if Forge is killed the lock lasts until its git has ended, too.
+        """
+        mine = self._locks.setdefault(repository_id, asyncio.Lock())
+        wait = self.seconds if seconds is None else seconds
+        deadline = time.monotonic() + wait
+        if seconds == 0 and mine.locked():
+            raise CodeAccessError("The mirror of the repository is in use.")
+        async with mine:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            while (descriptor := _try_lock(self._lock_path(repository_id))) is None:
+                if time.monotonic() >= deadline:
+                    raise CodeAccessError(f"The mirror of the repository stayed in use for {wait:g} seconds.")
+                await asyncio.sleep(0.02)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
+    def _lock_path(self, repository_id: int) -> Path:
+        return self.root / f"{repository_id}.lock"
+
+    def _by_use(self) -> list[tuple[float, int]]:
+        """(time of last use, repository id), the oldest first."""
+        found: list[tuple[float, int]] = []
+        for path in self.root.glob("*.git"):
+            with suppress(FileNotFoundError, ValueError):
+                number = int(path.stem)
+                lock = self._lock_path(number)
+                found.append(((lock if lock.exists() else path).stat().st_mtime, number))
+        return sorted(found)
+
+    async def _discard(self, path: Path) -> None:
+        """Remove a folder; its name is free at once."""
+        if not path.exists():
+            return
+        aside = Path(tempfile.mkdtemp(prefix="old-", dir=self.root))
+        path.rename(aside / path.name)
+        await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
+
+    def _sweep(self, seconds: float = 3600) -> None:
+        """Remove folders that a killed process was making or removing."""
+        for path in (*self.root.glob("new-*"), *self.root.glob("old-*")):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < time.time() - seconds:
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+class Mirror(Objects):
+    """The mirror of one repository, for one run: commits and trees are here, blobs are brought when needed."""
+
+    absent = "its content is larger than Forge brings"
+    blob_pack_bytes = 100_000_000  # what one request for blobs may bring
+    blob_requests = 12  # after so many, what is still missing counts as too large
+    most_packs = 100  # then they are made one
+
+    def __init__(self, mirrors: Mirrors, repository_id: int, clone_url: str, authorization: str) -> None:
+        self.path = mirrors.path(repository_id)
+        secrets = [part for part in (authorization, *authorization.split(" ")) if len(part) > 7]
+        super().__init__(Git(self.path, program=mirrors.program, hide=[*secrets, str(mirrors.root)]))
+        self._mirrors = mirrors
+        self._id = repository_id
+        self._remote = {
+            **_PARTIAL,
+            "remote.origin.url": clone_url,
+            f"http.{clone_url}.extraHeader": f"Authorization: {authorization}",
+        }
+
+    async def fetch(self, head_sha: str, base_sha: str, number: int, base_ref: str | None = None) -> None:
+        """Bring a pull request's head and base with their history, but no file contents.
+
+        :param number: the pull request; its ``refs/pull/N/head`` is asked if the head cannot be had by its SHA.
+        :param base_ref: the base branch, asked if the base cannot be had by its SHA.
+        :raises CommitGone: the head, or the base, is not to be had any more.
+        """
+        wanted = {head_sha: f"refs/forge/{number}/head", base_sha: f"refs/forge/{number}/base"}
+        fallbacks = [f"+refs/pull/{number}/head:{wanted[head_sha]}"]
+        if base_ref:
+            fallbacks.append(f"+refs/heads/{base_ref}:{wanted[base_sha]}")
+        async with self._mirrors.exclusive(self._id) as lock:
+            missing = await self._missing(wanted)
+            if not missing:
+                return
+            await self._mirrors.make_room(keep=self._id)
+            await self._prepare(lock)
+            await self._bring_commits([f"+{sha}:{wanted[sha]}" for sha in missing], fallbacks, lock)
+            gone = await self._missing(wanted)
+        if head_sha in gone:
+            raise CommitGone(
+                f"Commit {head_sha[:10]} is no longer part of pull request #{number}.",
+                "If it was replaced by a newer push, that one is looked at instead.",
+            )
+        if gone:
+            raise CommitGone(
+                f"The base commit {base_sha[:10]} of pull request #{number} no longer exists.",
+                "The base branch was rewritten: update the pull request's branch.",
+            )
+
+    async def bring(self, blobs: Collection[str]) -> None:
+        """Fetch blobs in one request, as git's own lazy fetching does but for all at once.
+
+        If they are too much together, the halves are asked for, until what is too large stands alone.
+        """
+        waiting = [sorted(blobs)]
+        for _ in range(self.blob_requests):
+            if not waiting:
+                return
+            part = waiting.pop()
+            try:
+                await self._fetch(part, largest_file=self.blob_pack_bytes)
+            except TooLarge:
+                half = len(part) // 2
+                waiting += [some for some in (part[:half], part[half:]) if some and len(part) > 1]
+
+    async def _missing(self, commits: Iterable[str]) -> list[str]:
+        commits = list(commits)
+        try:
+            here = await self.sizes(commits)
+        except CodeAccessError as error:
+            if not _BROKEN.search(said(error)):
+                raise
+            return commits
+        return [sha for sha in commits if sha not in here]
+
+    async def _bring_commits(self, refspecs: Sequence[str], fallbacks: Sequence[str], lock: int) -> None:
+        """Fetch by SHA in one request; if the remote lacks one of them, each by itself, then by name."""
+        try:
+            await self._fetch_or_rebuild(refspecs, lock)
+        except CommitGone:
+            for refspec in (*(refspecs if len(refspecs) > 1 else ()), *fallbacks):
+                with suppress(CommitGone):
+                    await self._fetch_or_rebuild([refspec], lock)
+
+    async def _fetch_or_rebuild(self, refspecs: Sequence[str], lock: int) -> None:
+        try:
+            await self._fetch(refspecs, largest_file=self._mirrors.most_bytes_each, lock=lock)
+        except CodeAccessError as error:
+            if not _BROKEN.search(said(error)):
+                raise
+            await self._mirrors.make(self.path)
+            await self._fetch(refspecs, largest_file=self._mirrors.most_bytes_each, lock=lock)
+
+    async def _fetch(self, refspecs: Sequence[str], *, largest_file: int, lock: int | None = None) -> None:
+        options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
+        try:
+            await self.git.run(
+                *("fetch", *options, "--no-show-forced-updates", "--filter=blob:none", "--stdin", "origin"),
+                stdin="".join(f"{refspec}\n" for refspec in refspecs).encode(),
+                settings={**self._remote, "fetch.negotiationAlgorithm": "skipping" if lock else "noop"},
+                network=True,
+                seconds=self._mirrors.seconds,
+                largest_file=largest_file,
+                keep_open=() if lock is None else (lock,),
+            )
+        except TooLarge:
+            raise
+        except CodeAccessError as error:
+            raise _explained(error) from error.__cause__
+
+    async def _prepare(self, lock: int) -> None:
+        """Clear what a killed git left behind (we hold the mirror alone) and join packs when they are many."""
+        await asyncio.to_thread(_remove_leftovers, self.path, self._mirrors.seconds)
+        if await asyncio.to_thread(_count_packs, self.path) > self.most_packs:
+            for command in (("repack", "-a", "-d", "-q"), ("pack-refs", "--all")):
+                await self.git.run(*command, settings=_PARTIAL, seconds=self._mirrors.seconds, keep_open=(lock,))
+
+
+def _explained(error: CodeAccessError) -> CodeAccessError:
+    if _NOT_THERE.search(said(error)):
+        return CommitGone("The remote does not have the commit.")
+    if _DENIED.search(said(error)):
+        return CodeAccessError(
+            "GitHub did not let Forge read the repository: it is gone, was renamed, or the App lost access to it.",
+            "Check that the App is installed on the repository and may read its contents.",
+        )
+    return error
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.username
+        or re.search(r"[\s\x00-\x1f]", url)
+    ):
+        raise CodeAccessError("The address of the repository is not a plain http or https address.")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a mirror has all that makes a repository; what is inside shows when it is used."""
+    with suppress(OSError):
+        return (
+            (path / "config").read_text() == _CONFIGURATION
+            and (path / "HEAD").stat().st_size > 0
+            and (path / "objects").is_dir()
+            and (path / "refs").is_dir()
+        )
+    return False
+
+
+def _try_lock(path: Path) -> int | None:
+    """The locked descriptor of a lock file, or None if another holds it or it was just removed."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.stat().st_ino == os.fstat(descriptor).st_ino:
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _remove_leftovers(path: Path, seconds: float) -> None:
+    """Lock files, and temporary packs older than any request for blobs can last (those run without the lock)."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            file = Path(folder, name)
+            with suppress(FileNotFoundError):
+                old = file.stat().st_mtime < time.time() - 2 * seconds
+                if name.endswith(".lock") or (name.startswith("tmp_") and old):
+                    file.unlink()
+
+
+def _count_packs(path: Path) -> int:
+    return sum(1 for _ in (path / "objects" / "pack").glob("*.pack"))
+
+
+def _usage(path: Path) -> int:
+    """Bytes on disk below a folder."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(folder, name).lstat().st_blocks * 512
+    return total
