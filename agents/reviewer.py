@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from agents.checks import Toolbox, run_checks
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
-from domain.findings import Finding, Layer, place
+from domain.findings import Layer, place
 from domain.globs import matches
 from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
@@ -55,7 +55,7 @@ async def review(
         files=change.total_files,
         additions=change.additions,
         deletions=change.deletions,
-        findings=tuple(sorted(findings, key=_weight)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.weight)),
         layers=layers,
         not_looked_at=kept.not_looked_at,
         risk=risk,
@@ -89,7 +89,3 @@ def _within(change: Change, configuration: Configuration) -> Change:
             "not_looked_at": (*change.not_looked_at, *named),
         }
     )
-
-
-def _weight(finding: Finding) -> tuple[int, str, int]:
-    return (-finding.severity.rank, finding.path, finding.line or 0)

@@ -79,6 +79,16 @@ class RawFinding(BaseModel):
     layer: Layer
     help_url: str | None = None
 
+    @property
+    def where(self) -> str:
+        """``path:line`` for people."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+    @property
+    def weight(self) -> tuple[int, float, str, int]:
+        """Sorts findings: the gravest and surest first, then by place."""
+        return -self.severity.rank, -self.confidence, self.path, self.line or 0
+
 
 class Finding(RawFinding):
     """A finding the pull request introduced, with the fingerprints that follow it from push to push.
@@ -100,11 +110,6 @@ class Finding(RawFinding):
             return self.fix.start_line, self.fix.end_line
         start = self.line or 1
         return start, max(start, self.end_line or start)
-
-    @property
-    def where(self) -> str:
-        """``path:line`` for people."""
-        return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
 def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:

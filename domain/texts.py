@@ -85,7 +85,7 @@ def review_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     others = len(review.findings) - len(posted) - posted_before
     lines = [f"**{_title(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
     if others > 0:
-        lines.append(f"{_count(others, 'more finding')} not on lines of the diff or over the limit: see the check.")
+        lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
         lines.append(f"{_count(posted_before, 'finding')} from an earlier push, already commented, not repeated.")
     return "\n\n".join([" ".join(lines), marker])
@@ -148,7 +148,7 @@ def _verdict(review: Review) -> str:
 def _next(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
-        return "fix what is marked error or critical and push; only what changed since is looked at again."
+        return "fix what is marked error or critical, and push. What was said already is not said again."
     if "tool.failed" in codes:
         return "press **Review again**; if a tool keeps failing, ask whoever operates Forge."
     if "layer.missing" in codes:

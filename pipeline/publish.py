@@ -159,11 +159,14 @@ def _check(
 def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Finding]:
     """The findings that become inline comments: new ones, on lines of the diff, the gravest first.
 
+    Remarks of severity info are worth an interruption only with a fix to click on; the others are in the check.
+
     :param posted_before: fingerprints an earlier review of the pull request carries; they are not said twice.
     :param most: the repository's limit per review.
     """
     new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
-    return sorted(new, key=lambda f: (-f.severity.rank, -f.confidence, f.path, f.line or 0))[:most]
+    worth = [finding for finding in new if finding.severity is not Severity.info or finding.fix is not None]
+    return sorted(worth, key=lambda finding: finding.weight)[:most]
 
 
 def _comment(finding: Finding) -> InlineComment:

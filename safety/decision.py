@@ -48,7 +48,8 @@ def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     if not blocking:
         return ()
     children = tuple(
-        Reason(code=finding.rule, text=f"{finding.severity.value} in {finding.path}") for finding in blocking
+        Reason(code=finding.rule, text=f"{finding.severity.value}: {finding.rule} in {finding.where}")
+        for finding in blocking
     )
     noun = "finding" if len(blocking) == 1 else "findings"
     text = f"{len(blocking)} {noun} of severity error or above"

@@ -145,18 +145,21 @@ class Git:
         :param largest_file: bytes the command may write to one file (a pack); more raises ``TooLarge``.
         :param keep_open: file descriptors the process inherits.
         """
-        process = await asyncio.create_subprocess_exec(
-            self.program,
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=cwd or self.repository,
-            env=self._environment(settings or {}, environment or {}, network),
-            start_new_session=True,
-            pass_fds=keep_open,
-            restore_signals=largest_file is None,  # Python ignores SIGXFSZ: git then sees an error and says it
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                self.program,
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd or self.repository,
+                env=self._environment(settings or {}, environment or {}, network),
+                start_new_session=True,
+                pass_fds=keep_open,
+                restore_signals=largest_file is None,  # Python ignores SIGXFSZ: git then sees an error and says it
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            raise CodeAccessError("The repository is no longer there.", "It is fetched anew the next time.") from None
         if largest_file is not None:
             _limit_file_size(process.pid, largest_file)
         try:

@@ -14,7 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
+from workspace.diff import DEFAULT, Limits
 from workspace.git import Git, Objects, TooLarge, said
 
 GIGABYTE = 1_000_000_000
@@ -221,6 +223,15 @@ class Mirror(Objects):
                 f"The base commit {base_sha[:10]} of pull request #{number} no longer exists.",
                 "The base branch was rewritten: update the pull request's branch.",
             )
+
+    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
+        """The change; a mirror that turns out to be damaged is removed, so that the next attempt makes it anew."""
+        try:
+            return await super().change(merge_base, head, limits)
+        except CodeAccessError as error:
+            if _BROKEN.search(said(error)):
+                await self._mirrors.remove(self._id)
+            raise
 
     async def bring(self, blobs: Collection[str]) -> None:
         """Fetch blobs in one request, as git's own lazy fetching does but for all at once.

@@ -118,7 +118,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Completed:
-    """How a program ended. ``status`` is None when it was stopped at its time limit."""
+    """How a program ended. ``status`` is None when it was stopped at its time limit or for printing far too much."""
 
     status: int | None
     stdout: Output
@@ -232,27 +232,41 @@ def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
 
 
 async def _finish(process: asyncio.subprocess.Process, command: Command, started: float) -> Completed:
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     outputs = [_Capture(command.output), _Capture(min(command.output, _MEGABYTE))]
-    readers = asyncio.gather(outputs[0].read(process.stdout), outputs[1].read(process.stderr))
-    status: int | None = None
+    streams = [process.stdout, process.stderr]
+    readers = [asyncio.create_task(to.read(stream)) for to, stream in zip(outputs, streams, strict=True)]
+    ending = asyncio.create_task(process.wait())
     try:
-        async with asyncio.timeout(command.seconds):
-            status = await process.wait()
-            # A grandchild may hold the pipes open for ever: what has not arrived soon after the end does not count.
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(readers), 1.0)
-    except TimeoutError:
-        pass
+        # It is over when the program ends, when its time is up, or when it prints far more than is kept.
+        flooded = asyncio.create_task(_first([output.flooded for output in outputs]))
+        await asyncio.wait([ending, flooded], timeout=command.seconds, return_when=asyncio.FIRST_COMPLETED)
+        flooded.cancel()
+        status = ending.result() if ending.done() else None
+        if status is not None:
+            # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
+            await asyncio.wait(readers, timeout=1.0)
+        return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
     finally:
-        readers.cancel()
-    return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+        for task in (ending, *readers):
+            task.cancel()
+
+
+async def _first(events: Sequence[asyncio.Event]) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
 
 
 class _Capture:
     """Keeps the first and the last part of a stream in bounded memory."""
 
     def __init__(self, limit: int) -> None:
+        self.flooded = asyncio.Event()
         self._half = limit // 2
         self._head = bytearray()
         self._tail = bytearray()
@@ -266,6 +280,8 @@ class _Capture:
             self._tail += chunk[max(room, 0) :]
             if len(self._tail) > 2 * self._half:
                 del self._tail[: -self._half]
+            if self._total > 16 * self._half:
+                self.flooded.set()
 
     def output(self) -> Output:
         kept = len(self._head) + len(self._tail)

@@ -61,9 +61,9 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     problems = [problem] if problem else []
     if len(small) < len(files):
         problems.append(f"{len(files) - len(small)} files are larger than {_LARGEST:,} bytes.")
-    if unparsed:
-        problems.append(f"Not valid Python for this version of Python: {', '.join(unparsed[:5])}.")
-    return ToolReport(tuple(head), tuple(base), frozenset(unread), len(small), " ".join(problems) or None)
+    return ToolReport(
+        tuple(head), tuple(base), frozenset(unread), tuple(unparsed), len(small), problem=" ".join(problems) or None
+    )
 
 
 def _request(file: Subject) -> dict[str, str | None]:

@@ -61,10 +61,10 @@ async def _run(
         raise ToolError(f"The command line of {linter.name} cannot be split: {error}.") from None
     command = Command((*words, *("./" + file.path for file in files)), root, seconds=seconds)
     done = await sandbox.run(command, level)
-    if done.status is None:
-        raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
+    if done.status is None:
+        raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
         return sarif.read(done.stdout.data, linter.name, lines, "/workspace" if level >= BUBBLEWRAP else str(root))

@@ -5,7 +5,7 @@ import codecs
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agents.checks.fixes import Edit, whole_lines
 from agents.checks.ruff_settings import RuffSettings, settings_for, without_configuration
@@ -87,7 +87,8 @@ class _Run:
             )
             (head, base), unformatted = await self._both_sides(), ()
         unread = frozenset(finding.path for finding in base if finding.rule == SYNTAX)
-        return ToolReport((*_one_syntax_error(head), *unformatted), base, unread, note=self._settings.note)
+        findings = (*_one_syntax_error(head), *unformatted)
+        return ToolReport(findings, base, unread, note=self._settings.note)
 
     async def _both_sides(self) -> tuple[tuple[RawFinding, ...], tuple[RawFinding, ...]]:
         old = [path for path, file in self._files.items() if file.base is not None]
@@ -98,11 +99,7 @@ class _Run:
         if not paths:
             return ()
         done = await self._ruff(side, paths, "check", "--output-format=json", "--exit-zero", "--no-fix")
-        try:
-            entries: list[dict[str, Any]] = json.loads(done.stdout.data)
-            found = [self._finding(side, entry) for entry in entries]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ToolError("ruff's answer could not be read.") from error
+        found = [self._finding(side, entry) for entry in _entries(done)]
         return tuple(finding for finding in found if finding is not None)
 
     async def _unformatted(self) -> tuple[RawFinding, ...]:
@@ -110,7 +107,9 @@ class _Run:
         candidates = [path for path, file in self._files.items() if file.base is not None]
         if not self._settings.configured or not candidates:
             return ()
-        now, before = await asyncio.gather(self._reformatted(HEAD, candidates), self._reformatted(BASE, candidates))
+        now = [path for path, code in await self._judged(HEAD, candidates) if code == "unformatted"]
+        # A file that could not be read before proves nothing either.
+        before = {path for path, _ in await self._judged(BASE, now)} if now else set[str]()
         return tuple(
             RawFinding(
                 rule=FORMAT,
@@ -122,21 +121,14 @@ class _Run:
                 layer=Layer.static,
                 help_url="https://docs.astral.sh/ruff/formatter/",
             )
-            for path in candidates
-            if path in now and path not in before
+            for path in now
+            if path not in before
         )
 
-    async def _reformatted(self, side: str, paths: Sequence[str]) -> frozenset[str]:
-        """Paths ruff would reformat; those it cannot read count as reformatted, so that they prove nothing."""
-        done = await self._ruff(side, paths, "format", "--check")
-        lines = done.stdout.data.decode(errors="replace").splitlines()
-        would = {line.removeprefix("Would reformat: ") for line in lines if line.startswith("Would reformat: ")}
-        prefix = f"{self._settings.folder}/" if self._settings.folder else ""
-        found = {prefix + name.removeprefix("./") for name in would}
-        if done.status == 2:
-            said = done.stderr.data.decode(errors="replace")
-            found |= {path for path in paths if path.removeprefix(prefix) in said} if side == BASE else set()
-        return frozenset(found)
+    async def _judged(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """(path, code) of what the formatter has to say."""
+        done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
+        return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done)]
 
     async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
         root = self._folder / side / self._settings.folder
@@ -147,10 +139,10 @@ class _Run:
         done = await self._sandbox.run(
             Command((*argv, *options, *arguments, "--", *names), root, seconds=self._seconds), LIMITS
         )
-        if done.status is None:
-            raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if not done.stdout.is_complete:
             raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
+        if done.status is None:
+            raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if done.status == 2 and command == "check":
             said = bounded(done.stderr.data.decode(errors="replace"), 300)
             raise _NotAccepted(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
@@ -158,9 +150,11 @@ class _Run:
             raise ToolError(f"ruff ended with status {done.status}.")
         return done
 
+    def _path(self, side: str, entry: dict[str, Any]) -> str:
+        return Path(entry["filename"]).relative_to(self._folder / side).as_posix()
+
     def _finding(self, side: str, entry: dict[str, Any]) -> RawFinding | None:
-        root = self._folder / side
-        path = Path(entry["filename"]).relative_to(root).as_posix()
+        path = self._path(side, entry)
         file = self._files.get(path)
         code: str = entry["code"] or "invalid-syntax"
         if file is None or code == "E902":
@@ -184,6 +178,13 @@ class _Run:
             layer=Layer.static,
             help_url=entry["url"],
         )
+
+
+def _entries(done: Completed) -> list[dict[str, Any]]:
+    try:
+        return cast(list[dict[str, Any]], json.loads(done.stdout.data))
+    except ValueError:
+        raise ToolError("ruff's answer could not be read.") from None
 
 
 class _NotAccepted(Exception):

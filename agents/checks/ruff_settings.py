@@ -153,8 +153,7 @@ def without_configuration(settings: RuffSettings, problem: str) -> RuffSettings:
 def _defaults(target: str) -> tuple[str, ...]:
     return (
         _set("target-version", target),
-        _set("lint.select", list(DEFAULT_RULES)),
-        _set("lint.per-file-ignores", {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}),
+        _set("lint", {"select": list(DEFAULT_RULES), "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}}),
     )
 
 
@@ -187,28 +186,26 @@ def _configured(
     ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
     unavailable = [*NEEDS_THE_TREE, *(() if first_party else (IMPORT_ORDER,))]
     target = section.get("target-version")
-    arguments = [
-        _set("target-version", target if _is_python_version(target) else oldest or _NEWEST),
-        _set("lint.select", [*chosen, *ours]),
-        _set("lint.ignore", [*ignored, *unavailable]),
-    ]
-    arguments += _values("", section, _TOP)
-    arguments += _values("lint.", lint, _LINT)
-    for plugin in _PLUGINS:
-        options = dict(_table(lint, plugin))
-        if plugin == "isort":
-            options["known-first-party"] = [*_texts(options.get("known-first-party")), *first_party]
-        arguments += _values(f"lint.{plugin}.", options, list(options))
-    arguments += _values("format.", _table(section, "format"), _FORMAT)
-    return RuffSettings("" if folder == "." else folder, tuple(arguments), configured=True, chosen=chosen, note=None)
+    isort = _plain(_table(lint, "isort"))
+    isort["known-first-party"] = [*_texts(isort.get("known-first-party"), r".+"), *first_party]
+    plugins = {plugin: _plain(_table(lint, plugin)) for plugin in _PLUGINS if plugin in lint}
+    options = _plain(lint, _LINT) | plugins | {"isort": isort}
+    # One value: what is selected and what is ignored must not become settings of different precedence.
+    options |= {"select": [*chosen, *ours], "ignore": [*ignored, *unavailable]}
+    top = _plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or _NEWEST}
+    arguments = [_set(key, value) for key, value in top.items()] + [_set("lint", options)]
+    formatting = _plain(_table(section, "format"), _FORMAT)
+    arguments += [_set("format", formatting)] if formatting else []
+    return RuffSettings("" if folder == "." else folder, tuple(arguments), configured=True, chosen=chosen)
 
 
-def _values(prefix: str, table: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
-    return [
-        _set(prefix + key, table[key])
-        for key in keys
-        if key in table and re.fullmatch(r"[a-z0-9-]+", key) and _is_plain(table[key])
-    ]
+def _plain(table: Mapping[str, Any], keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """The entries of a table that are plain data, of ``keys`` if they are given."""
+    return {
+        key: value
+        for key, value in table.items()
+        if (keys is None or key in keys) and re.fullmatch(r"[a-z0-9-]+", key) and _is_plain(value)
+    }
 
 
 def _is_plain(value: object, depth: int = 0) -> bool:
@@ -252,10 +249,10 @@ def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    return tuple(item for item in cast(list[object], value) if isinstance(item, str) and re.fullmatch(r"[A-Z]+\d*", item))
+def _texts(value: object, shape: str = r"[A-Z]+\d*") -> tuple[str, ...]:
+    """The texts of a list that have a shape, by default that of a rule or a family of rules."""
+    items = cast(list[object], value) if isinstance(value, list) else []
+    return tuple(item for item in items if isinstance(item, str) and re.fullmatch(shape, item))
 
 
 def _is_python_version(value: object) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agents.checks import bandit, credentials, linters, ruff, scripts, workflows
@@ -57,6 +57,7 @@ async def run_checks(
         await asyncio.to_thread(write_versions, folder, written)
         outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
     outcomes.append(_compared_dependencies(change, dependencies))
+    outcomes = _with_unparsed(outcomes)
     return CheckResult(_kept(files, outcomes), _layers(outcomes, dependencies is not None))
 
 
@@ -135,6 +136,20 @@ async def _attempt(tool: _Tool) -> _Outcome:
     except Exception as error:  # a tool's surprise must not cost the review
         report = ToolReport(problem=f"{tool.name} failed unexpectedly ({type(error).__name__}).")
     return _Outcome(tool.name, tool.layer, report, time.monotonic() - started, missing)
+
+
+def _with_unparsed(outcomes: Sequence[_Outcome]) -> list[_Outcome]:
+    """The outcomes, with files a tool could not parse as its problem, unless a syntax error says so already."""
+    broken = {finding.path for outcome in outcomes for finding in outcome.report.head if finding.rule == ruff.SYNTAX}
+    return [_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken]) for outcome in outcomes]
+
+
+def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
+    if not paths:
+        return outcome
+    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (f" and {len(paths) - 3} more." if paths[3:] else ".")
+    problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
+    return replace(outcome, report=replace(outcome.report, problem=problem))
 
 
 def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange] | None) -> _Outcome:

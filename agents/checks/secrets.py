@@ -72,7 +72,7 @@ FORMATS: tuple[Format, ...] = (
     _format("gitlab-token", "gl gr1348941", GitLabTokenDetector.denylist),
     _format("slack-token", "xox hooks.slack.com xapp-", [*SlackDetector.denylist, r"xapp-\d-\w+-\d+-\w{32,}"]),
     _format("stripe-key", "_live_", [r"[rs]k_live_[0-9a-zA-Z]{24,}", *StripeDetector.denylist]),
-    _format("jwt", "eyj", JwtTokenDetector.denylist),
+    _format("jwt", "eyj", [r"eyJ[\w=-]+\.eyJ[\w=-]+\.[\w.+/=-]+"]),
     _format("npm-token", "_authtoken npm_", [*NpmDetector.denylist, r"npm_[A-Za-z0-9]{36}"]),
     _format("openai-key", "t3blbkfj", OpenAIDetector.denylist),
     _format("anthropic-key", "sk-ant-", [r"sk-ant-[a-z]+\d\d-[\w-]{80,}"]),
@@ -108,7 +108,7 @@ _NAME = re.compile(
 )
 _KEYWORDS = ("key", "pass", "pwd", "secret")
 _NOT_THE_VALUE = re.compile(
-    r"(name|names|ref|refs|id|ids|path|file|folder|dir|field|fields|policy|url|uri|arn|length|len|size|min|max|age|ttl|"
+    r"(name|names|rules?|ref|refs|id|ids|path|file|folder|dir|field|fields|policy|url|uri|arn|length|len|size|min|max|age|ttl|"
     r"type|hint|label|prompt|title|text|message|msg|error|help|regex|pattern|format|placeholder|env|var|variable|"
     r"enabled|required|hash|hashed|digest|checksum|salt|sha\d*|fingerprint|version|header|prefix|suffix|selector|"
     r"column|input|form|provider|manager|store|class|method|algorithm|encoding|kind|count|rotation|usage|param|attr|"

@@ -49,6 +49,7 @@ class ToolReport:
 
     :param head: findings at head; :param base: findings at the merge base, under the path at head.
     :param unread: paths whose merge base it could not analyse, so that old and new cannot be told apart.
+    :param unparsed: paths whose head it could not parse.
     :param files: how many files it looked at.
     :param problem: what it could not do.
     :param note: what people should know although it is no problem.
@@ -57,6 +58,7 @@ class ToolReport:
     head: tuple[RawFinding, ...] = ()
     base: tuple[RawFinding, ...] = ()
     unread: frozenset[str] = frozenset()
+    unparsed: tuple[str, ...] = ()
     files: int = 0
     problem: str | None = None
     note: str | None = None

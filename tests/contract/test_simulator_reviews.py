@@ -137,7 +137,9 @@ async def test_single_comments_file_level_and_replies(scene: Scene) -> None:
 
 async def test_comment_of_another_commit_is_refused(scene: Scene) -> None:
     stranger = scene.repository.git.branch("main")
-    assert (await scene.review(on(5), commit_id=stranger)).status_code == 422
+    answer = await scene.review(on(5), commit_id=stranger)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["message"] == "commit_id is not part of the pull request"
 
 
 async def test_comments_follow_a_push_or_become_outdated(scene: Scene) -> None:

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from building import file_change
+from tests.unit.checks.building import file_change
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -198,6 +198,13 @@ async def test_an_unknown_login_has_no_permission(kit: Kit) -> None:
     assert await kit.host.permission(REPO, "ann", 5) == "none"
 
 
+async def test_no_role_is_told_of_a_repository_that_is_gone(kit: Kit) -> None:
+    kit.github.get(ROLE).respond(404, json={"message": "Not Found"})
+    kit.github.get("/repos/acme/app").respond(404, json={"message": "Not Found"})
+    with pytest.raises(NotFound, match="see the repository acme/app"):
+        await kit.host.permission(REPO, "ann", 5)
+
+
 @pytest.mark.parametrize(
     "fault",
     [httpx.Response(500), httpx.Response(403, json={}), httpx.ReadTimeout("slow"), httpx.Response(200, json={})],

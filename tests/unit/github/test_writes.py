@@ -74,6 +74,16 @@ async def test_writes_in_the_queue_are_not_sent_after_a_limit(kit: Kit) -> None:
     assert route.call_count == 1
 
 
+async def test_a_write_while_blocked_does_not_wait_for_its_turn(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    kit.github.post(REVIEWS).respond(403, headers={"retry-after": "60"})
+    for _ in range(3):
+        with pytest.raises(RateLimited):
+            await kit.host.create_review(REPO, 1, REVIEW)
+    assert kit.sleeps.seconds == []
+
+
 async def test_a_renamed_repository_gets_the_same_write(kit: Kit) -> None:
     kit.github.post(REVIEWS).respond(307, headers={"location": f"{API}/repositories/99/pulls/1/reviews"})
     moved = kit.github.post("/repositories/99/pulls/1/reviews").respond(json={"id": 4})

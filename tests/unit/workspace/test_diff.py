@@ -138,6 +138,12 @@ async def test_odd_names_are_taken_literally(author: Author):
     assert all(file.added_lines == {1: "x"} for file in change.files)
 
 
+async def test_names_that_look_like_pathspecs_are_paired_as_renames(author: Author):
+    after = {":(exclude)**": None, ":!*": TEXT.replace("line 5", "LINE 5")}
+    (file,) = (await compare(author, {":(exclude)**": TEXT, "k": "1\n"}, after)).files
+    assert (file.path, file.old_path) == (":!*", ":(exclude)**")
+
+
 async def test_names_that_no_tool_should_see_are_escaped(author: Author):
     change = await compare(
         author, {"a": "1\n"}, {b"caf\xe9": "x\n", "new\nline": "x\n", "esc\x1b[31m": "x\n", "y" * 200: "x\n"},

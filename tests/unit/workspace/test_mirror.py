@@ -327,6 +327,36 @@ async def test_a_mirror_with_damaged_packs_is_made_anew(author: Author, mirror: 
     assert await review(mirror, base, head) == {"a": b"2\n"}
 
 
+async def test_damage_found_while_reading_is_repaired_by_the_next_attempt(
+    author: Author, mirrors: Mirrors, remote: Remote
+):
+    base = author.commit({"d/a": "1\n"})
+    head = author.commit({"d/a": "2\n"}, PULL)
+    mirror = await mirrors.mirror(1, remote.url, AUTHORIZATION)
+    await review(mirror, base, head)
+    await mirror.git.run("unpack-objects", "-q", stdin=b"".join(packs_out_of_the_way(mirror)))
+    tree = author.git("rev-parse", f"{head}:d")
+    (mirror.path / "objects" / tree[:2] / tree[2:]).unlink()
+
+    with pytest.raises(CodeAccessError) as caught:
+        await review(mirror, base, head)
+    assert caught.value.recovery is Recovery.retry
+    with pytest.raises(CodeAccessError, match="no longer there"):
+        await mirror.merge_base(base, head)
+
+    mirror = await mirrors.mirror(1, remote.url, AUTHORIZATION)
+    assert await review(mirror, base, head) == {"d/a": b"2\n"}
+
+
+def packs_out_of_the_way(mirror: Mirror) -> list[bytes]:
+    """The contents of all packs, which are removed."""
+    contents: list[bytes] = []
+    for file in (mirror.path / "objects/pack").iterdir():
+        contents += [file.read_bytes()] if file.suffix == ".pack" else []
+        file.unlink()
+    return contents[:1]
+
+
 async def test_two_processes_and_several_tasks_use_one_mirror(author: Author, mirrors: Mirrors, remote: Remote):
     base = author.commit({"a": "1\n"})
     head = author.commit({"a": "2\n"}, PULL)

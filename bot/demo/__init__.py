@@ -1,0 +1,5 @@
+"""The demo: a whole Forge against a simulated GitHub on this machine, told step by step in the terminal."""
+
+from bot.demo.show import run
+
+__all__ = ["run"]

@@ -1,0 +1,146 @@
+"""Plays the demo: opens a pull request, shows what Forge posts, pushes a fix, shows the new verdict."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from pydantic import SecretStr
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.syntax import Syntax
+
+from bot.app import forge, served
+from bot.demo import project
+from bot.settings import Settings
+from domain import texts
+from simulator import Simulator
+from simulator.state import CheckRun, PullRequest, Repository, ReviewComment
+
+_SECRET = "demo-webhook-secret"
+_PATIENCE = 45.0  # seconds one review may take here
+_COLOURS = {"success": "green", "failure": "red", "action_required": "yellow"}
+
+
+async def run(console: Console) -> int:
+    """Play the demo; the exit code, 0 if everything came out as it should."""
+    started = time.monotonic()
+    async with _github_and_forge(console) as github:
+        show = _Show(console, github)
+        good = await show.play()
+    console.print(Rule())
+    told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not come out as it should[/]"
+    console.print(f"{told} in {time.monotonic() - started:.0f} s. Nothing was kept; nothing left this machine.")
+    console.print("To use Forge on GitHub, see README.md.")
+    return 0 if good else 1
+
+
+@asynccontextmanager
+async def _github_and_forge(console: Console) -> AsyncGenerator[Simulator]:
+    with tempfile.TemporaryDirectory(prefix="forge-demo-") as name:
+        folder = Path(name)
+        async with AsyncExitStack() as stack:
+            github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=_SECRET))
+            running = await stack.enter_async_context(forge(_settings(github, folder)))
+            port = await stack.enter_async_context(served(running))
+            github.webhook_url = f"http://127.0.0.1:{port}/webhook"
+            console.print(f"A simulated GitHub is at {github.url}, Forge on SQLite at http://127.0.0.1:{port}.")
+            yield github
+
+
+def _settings(github: Simulator, folder: Path) -> Settings:
+    return Settings(
+        github_api_url=github.api_url,
+        github_web_url=github.url,
+        app_id=github.app.id,
+        private_key=SecretStr(github.app.private_key_pem),
+        webhook_secret=(SecretStr(_SECRET),),
+        database_url=f"sqlite:///{folder / 'forge.db'}",
+        data_dir=folder / "data",
+        port=0,
+        executor_id="demo",
+    )
+
+
+class _Show:
+    """The steps of the demo, each told before it is done."""
+
+    def __init__(self, console: Console, github: Simulator) -> None:
+        self._console = console
+        self._github = github
+
+    async def play(self) -> bool:
+        """Whether both reviews came to the verdict they should."""
+        github = self._github
+        repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
+        github.install(repository)
+        author = github.user("author")
+        github.grant(repository, author, "write")
+
+        self._step(f"A person opens a pull request in {project.REPOSITORY}: “{project.TITLE}”")
+        repository.dependency_changes = project.DEPENDENCIES
+        head = await author.push(repository, project.BRANCH, project.FIRST_PUSH, project.TITLE, base="main")
+        pull = await author.open_pull_request(repository, project.BRANCH, title=project.TITLE, body=project.BODY)
+        first = await self._watch(repository, head)
+        self._show_review(pull)
+        self._show_check(first)
+
+        self._step("The author pushes a fix")
+        repository.dependency_changes = []
+        head = await author.push(repository, project.BRANCH, project.SECOND_PUSH, "Do what the review says")
+        second = await self._watch(repository, head)
+        self._show_check(second)
+        return (first.conclusion, second.conclusion) == ("failure", "success")
+
+    async def _watch(self, repository: Repository, head: str) -> CheckRun:
+        """Follow the check of a head until it is completed, telling each state it goes through."""
+        started, seen = time.monotonic(), ""
+        while time.monotonic() - started < _PATIENCE:
+            for check in self._github.check_runs(repository, head, texts.CHECK_NAME):
+                state = check.conclusion or check.status
+                if f"{state}{check.title}" != seen:
+                    seen = f"{state}{check.title}"
+                    told = f"{check.name}: [{_COLOURS.get(state, 'cyan')}]{state}[/] · {escape(check.title or '')}"
+                    self._console.print(f"  {time.monotonic() - started:5.1f} s  {told}")
+                if check.status == "completed":
+                    return check
+            await asyncio.sleep(0.02)
+        raise TimeoutError(f"Forge / review on {head[:7]} was not completed within {_PATIENCE:.0f} s.")
+
+    def _show_review(self, pull: PullRequest) -> None:
+        for review in self._github.reviews(pull):
+            body = Markdown(_shown(review.body))
+            self._console.print(Panel(body, title=f"review by {review.user.login}", title_align="left"))
+        for comment in self._github.review_comments(pull):
+            self._show_comment(comment)
+
+    def _show_comment(self, comment: ReviewComment) -> None:
+        title = f"{comment.path}:{comment.start_line or comment.line}"
+        context = "\n".join(comment.diff_hunk.splitlines()[-4:])
+        self._console.print(Rule(escape(title), align="left", style="dim"))
+        self._console.print(Syntax(context, "diff", background_color="default", word_wrap=True))
+        self._console.print(Markdown(_shown(comment.body)))
+
+    def _show_check(self, check: CheckRun) -> None:
+        buttons = "  ".join(f"[ {action['label']} ]" for action in check.actions)
+        title = f"{check.name} · {check.conclusion} · {len(check.annotations)} annotations   {buttons}"
+        content = Markdown(_shown(f"## {check.title}\n\n{check.summary}\n\n{check.text or ''}"))
+        style = _COLOURS.get(check.conclusion or "", "cyan")
+        self._console.print(Panel(content, title=escape(title), title_align="left", border_style=style))
+
+    def _step(self, text: str) -> None:
+        self._console.print()
+        self._console.print(Rule(escape(text), align="left", style="bold"))
+
+
+def _shown(markdown: str) -> str:
+    """What a browser would show of it: without HTML comments and tags that a terminal would print."""
+    lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]
+    text = "\n".join(lines).replace("<sub>", "").replace("</sub>", "")
+    text = text.replace("```suggestion\n```", "*Suggestion, one click: remove this.*")
+    return text.replace("```suggestion\n", "*Suggestion, one click:*\n```python\n")

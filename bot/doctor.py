@@ -1,0 +1,110 @@
+"""Examines whether Forge can work here, part by part, and says what to do about what cannot."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+
+import migrations
+from bot.clock import SystemClock
+from bot.github.host import GitHubHost
+from bot.github.limits import InMemoryLimits
+from bot.github.settings import GitHubSettings
+from bot.health import LEAST_FREE
+from bot.settings import Settings, load
+from domain.errors import ForgeError
+from memory.database import sync_engine
+from workspace.sandbox import probe
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one part; ``advice`` is empty where all is well."""
+
+    part: str
+    state: str
+    advice: str = ""
+
+
+async def examine(console: Console) -> bool:
+    """Examine everything, print each part as it is known, and answer whether Forge can work here."""
+    healthy = True
+    try:
+        settings = load()
+    except ForgeError as error:
+        settings = None
+        healthy = _show(console, Finding("settings", error.message, error.advice))
+    else:
+        _show(console, Finding("settings", "complete"))
+    parts: list[Callable[[], Awaitable[Finding]]] = [_tools]
+    if settings is not None:
+        parts += [lambda: _database(settings), lambda: _disk(settings), lambda: _github(settings)]
+    for part in parts:
+        healthy = _show(console, await part()) and healthy
+    for level in await probe(settings.sandbox_user if settings else "nobody"):
+        state = "works" if level.works else f"does not work: {level.why_not}"
+        console.print(f"  sandbox level {level.level} ({level.name}): {escape(state)}")
+    return healthy
+
+
+async def _tools() -> Finding:
+    missing = [name for name in ("git",) if shutil.which(name) is None]
+    if missing:
+        return Finding("tools", f"{', '.join(missing)} is not installed", "Install it from your distribution.")
+    process = await asyncio.create_subprocess_exec("git", "--version", stdout=asyncio.subprocess.PIPE)
+    printed, _ = await process.communicate()
+    return Finding("tools", printed.decode().strip())
+
+
+async def _database(settings: Settings) -> Finding:
+    try:
+        engine = sync_engine(settings.database_url, busy_seconds=3)
+        current = await asyncio.to_thread(migrations.is_current, engine)
+        engine.dispose()
+    except ForgeError as error:
+        return Finding("database", error.message, error.advice)
+    if not current:
+        return Finding("database", "does not have this version's schema", "Run `forge migrate`, or just `forge serve`.")
+    return Finding("database", f"{engine.dialect.name}, schema of this version")
+
+
+async def _disk(settings: Settings) -> Finding:
+    folder = next(
+        path for path in (settings.data_dir.absolute(), *settings.data_dir.absolute().parents) if path.exists()
+    )
+    free = shutil.disk_usage(folder).free
+    state = f"{free / 1e9:.1f} GB free at {settings.data_dir}"
+    return Finding("disk", state, "" if free >= LEAST_FREE else "Make room, or set FORGE_DATA_DIR elsewhere.")
+
+
+async def _github(settings: Settings) -> Finding:
+    try:
+        async with _host(settings) as host:
+            slug, installations = await host.whoami()
+    except ForgeError as error:
+        return Finding("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
+    return Finding("GitHub", f"App {slug} at {settings.github_api_url}, installed {installations} times")
+
+
+@asynccontextmanager
+async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
+    github = GitHubSettings(
+        settings.github_api_url, settings.github_web_url, settings.app_id, settings.private_key_pem()
+    )
+    host = GitHubHost(github, SystemClock(), InMemoryLimits())
+    try:
+        yield host
+    finally:
+        await host.aclose()
+
+
+def _show(console: Console, finding: Finding) -> bool:
+    mark = "[red]✗[/]" if finding.advice else "[green]✓[/]"
+    console.print(f"{mark} {finding.part}: {escape(finding.state)}", soft_wrap=True)
+    if finding.advice:
+        console.print(f"    {escape(finding.advice)}", soft_wrap=True)
+    return not finding.advice

@@ -1,0 +1,363 @@
+"""Both layers as the reviewer meets them: real tools on both versions of a change."""
+
+import asyncio
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from agents.checks import CheckResult, Toolbox, run_checks
+from domain.configuration import Linter
+from domain.findings import Finding, Fix, Severity
+from domain.ports import DependencyChange, Vulnerability
+from tests.unit.checks.building import Versions, change_of
+from workspace.sandbox import Sandbox
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def checked(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
+    change, versions = change_of(files)
+    settings = {"project": {}, "linters": (), "dependencies": None} | given
+    return await run_checks(change, versions, toolbox=toolbox, **settings)  # pyright: ignore[reportArgumentType]
+
+
+async def found(toolbox: Toolbox, files: Versions, **given: object) -> dict[str, Finding]:
+    result = await checked(toolbox, files, **given)
+    assert not [tool.problem for layer in result.layers for tool in layer.tools if tool.problem]
+    return {finding.rule: finding for finding in result.findings}
+
+
+BASE = "import os\n\n\ndef cwd():\n    return os.getcwd()\n"
+
+
+async def test_only_what_the_change_introduced(toolbox: Toolbox) -> None:
+    old = "import re\nimport subprocess\n\n\ndef run(c):\n    return subprocess.run(c, shell=True)\n"
+    new = "import sys\n" + old + "\n\ndef more(c):\n    return subprocess.run(c, shell=True, check=True)\n"
+    result = await checked(toolbox, {"a.py": (old, new)})
+    assert [(f.rule, f.line) for f in result.findings] == [("bandit/B602", 11), ("ruff/F401", 1)]
+
+
+async def test_an_import_that_lost_its_use_is_new(toolbox: Toolbox) -> None:
+    rules = await found(toolbox, {"a.py": (BASE, BASE.replace("os.getcwd()", "'/'"))})
+    assert rules["ruff/F401"].line == 1
+    assert rules["ruff/F401"].fix == Fix(start_line=1, end_line=1, replacement="")
+    assert rules["ruff/F401"].severity is Severity.warning
+
+
+async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
+    rules = await found(toolbox, {"a.py": (None, "def f():\n    return undefined\n"), "b.py": (None, "def f(:\n  x\n")})
+    assert rules["ruff/F821"].severity is Severity.error
+    assert rules["ruff/invalid-syntax"].severity is Severity.error
+    assert "undefined" in rules["ruff/F821"].message
+
+
+async def test_no_taste_unasked(toolbox: Toolbox) -> None:
+    tasteless = "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
+    tasteless += "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
+    assert await found(toolbox, {"a.py": (None, tasteless)}) == {}
+
+
+async def test_tests_may_do_what_programs_should_not(toolbox: Toolbox) -> None:
+    text = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
+    assert await found(toolbox, {"tests/test_x.py": (None, text)}) == {}
+    assert "bandit/B506" in await found(toolbox, {"x.py": (None, text)})
+
+
+async def test_syntax_newer_than_the_default_is_fine_unless_the_project_says_otherwise(toolbox: Toolbox) -> None:
+    text = "type A = int\n\n\ndef f[T](x: T) -> T:\n    match x:\n        case _:\n            return x\n"
+    result = await checked(toolbox, {"a.py": (None, text)})
+    assert result.findings == ()
+    old = {"pyproject.toml": b'[project]\nrequires-python = ">=3.9"\n'}
+    result = await checked(toolbox, {"a.py": (None, text)}, project=old)
+    assert [f.rule for f in result.findings] == ["ruff/invalid-syntax"]
+
+
+async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
+    old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
+    new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
+    assert set(await found(toolbox, {"a.py": (old, new)})) == {"ruff/F821"}
+
+
+CONFIGURED = {
+    "pyproject.toml": b"""
+[tool.ruff]
+line-length = 40
+[tool.ruff.lint]
+select = ["E", "F", "UP", "I", "INP", "D1"]
+ignore = ["F841"]
+[tool.ruff.lint.per-file-ignores]
+"scripts/*" = ["E501", "D1"]
+[tool.ruff.lint.pydocstyle]
+convention = "google"
+"""
+}
+
+
+async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
+    text = '"""Doc."""\n\nx = "a text that is longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
+    files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
+    result = await checked(toolbox, files, project=CONFIGURED)
+    assert [(f.rule, f.path) for f in result.findings] == [("ruff/E501", "pkg/a.py")]
+    assert result.findings[0].severity is Severity.info
+
+
+async def test_order_of_imports_only_when_we_know_whose_they_are(toolbox: Toolbox) -> None:
+    text = '"""Doc."""\n\nimport requests\n\nimport ours\n\nprint(ours, requests)\n'
+    files: Versions = {"scripts/a.py": (None, text)}
+    assert await found(toolbox, files, project=CONFIGURED) == {}
+    assert await found(toolbox, files, project=CONFIGURED, first_party=["ours"]) == {}
+    assert set(await found(toolbox, files, project=CONFIGURED, first_party=["theirs"])) == {"ruff/I001"}
+
+
+async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) -> None:
+    files: Versions = {"a.py": ("x = 1\n", "x = 1\ny=2\nz=3\n"), "b.py": ("x=1\n", "x=1\ny=2\n")}
+    plain = {"ruff.toml": b"line-length = 100\n"}
+    result = await checked(toolbox, files, project=plain)
+    assert [(f.rule, f.path, f.severity) for f in result.findings] == [("ruff/format", "a.py", Severity.info)]
+    assert (await checked(toolbox, files)).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'extend = "../../etc/passwd"\n',
+        b'src = ["/etc"]\ncache-dir = "/etc"\nrequired-version = ">=99"\n[lint]\nselect = ["F"]\n',
+        b'[lint]\nselect = ["ZZZ123"]\n',
+        b"not toml at all [",
+        b'[lint.per-file-ignores]\n"/etc/*" = ["F"]\n"../x" = ["F"]\n',
+    ],
+)
+async def test_hostile_configuration_changes_nothing(toolbox: Toolbox, text: bytes) -> None:
+    files: Versions = {"a.py": (None, "import os\n")}
+    result = await checked(toolbox, files, project={"ruff.toml": text})
+    assert [f.rule for f in result.findings] == ["ruff/F401"]
+    assert "/etc" not in repr(result)
+
+
+async def test_configuration_in_the_change_is_not_read(toolbox: Toolbox) -> None:
+    files: Versions = {
+        "ruff.toml": (None, '[lint]\nselect = ["D"]\nignore = ["F"]\n'),
+        "pyproject.toml": (None, '[tool.ruff.lint]\nignore = ["F"]\n[tool.bandit]\nskips = ["B602"]\n'),
+        ".bandit": (None, "[bandit]\nskips: B602\n"),
+        "zizmor.yml": (None, "rules: {template-injection: {disable: true}}\n"),
+        "a.py": (None, "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n"),
+    }
+    assert set(await found(toolbox, files)) == {"ruff/F401", "bandit/B602"}
+
+
+WORKFLOW = """name: x
+on: [pull_request_target]
+permissions: {}
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/setup-python@v5
+      - uses: someone/thing@main
+      - run: echo "${{ github.event.pull_request.title }}"
+"""
+
+
+async def test_workflows(toolbox: Toolbox) -> None:
+    rules = await found(toolbox, {".github/workflows/a.yml": (None, WORKFLOW)})
+    assert set(rules) == {"zizmor/template-injection", "zizmor/dangerous-triggers", "zizmor/unpinned-uses"}
+    assert rules["zizmor/template-injection"].severity is Severity.error
+    assert rules["zizmor/template-injection"].line == 10
+    assert rules["zizmor/unpinned-uses"].line == 9
+
+
+async def test_workflow_findings_that_were_there_before(toolbox: Toolbox) -> None:
+    assert await found(toolbox, {".github/workflows/a.yml": (WORKFLOW, WORKFLOW.replace("name: x", "# y\nname: x"))}) == {}
+    assert await found(toolbox, {"docs/a.yml": (None, WORKFLOW)}) == {}
+
+
+async def test_scripts(toolbox: Toolbox) -> None:
+    old = "FROM python:3.12\nRUN curl -k https://site.org/x -o y\n"
+    rules = await found(toolbox, {"Dockerfile": (old, old + "RUN chmod -R 777 /app\n")})
+    assert {rule: finding.line for rule, finding in rules.items()} == {"shell/world-writable": 3}
+
+
+async def test_credentials_are_never_quoted(toolbox: Toolbox) -> None:
+    token = "gh" + "p_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    text = f'import os; TOKEN = "{token}"\npassword = "q9Zr4-Tk2w"\n'
+    result = await checked(toolbox, {"a.py": (None, text)})
+    assert [(f.rule, f.line) for f in result.findings][:2] == [("secret/github-token", 1), ("secret/keyword", 2)]
+    assert result.findings[0].severity is Severity.critical
+    assert token not in repr(result)
+    assert "q9Zr4" not in repr(result)
+
+
+async def test_vulnerable_dependencies(toolbox: Toolbox) -> None:
+    hole = Vulnerability(severity="high", advisory="GHSA-aaaa-bbbb-cccc", summary="It leaks.", url="https://github.com/a")
+    added = DependencyChange(
+        added=True, manifest="requirements.txt", ecosystem="pip", name="thing", version="1.0", vulnerabilities=(hole,)
+    )
+    old = added.model_copy(update={"added": False, "version": "0.9"})
+    files: Versions = {"requirements.txt": ("a==1\n", "a==1\nthing-other==1.0\nthing==1.0\n")}
+    rules = await found(toolbox, files, dependencies=[added])
+    assert rules["dependency/GHSA-aaaa-bbbb-cccc"].line == 3
+    assert rules["dependency/GHSA-aaaa-bbbb-cccc"].severity is Severity.error
+    assert await found(toolbox, files, dependencies=[old]) == {}
+    assert await found(toolbox, files, dependencies=[old, added]) == {}
+
+
+async def test_fingerprints_survive_a_push_that_moves_lines(toolbox: Toolbox) -> None:
+    first = await checked(toolbox, {"a.py": (None, "x = 1\nimport os\n\nimport re\n")})
+    second = await checked(toolbox, {"a.py": (None, "y = 2\n\nx = 1\nimport os\n\nimport re\n")})
+    assert {f.fingerprint for f in first.findings} == {f.fingerprint for f in second.findings}
+    assert len({f.fingerprint for f in first.findings}) == 2
+
+
+async def test_equal_findings_have_fingerprints_of_their_own(toolbox: Toolbox) -> None:
+    result = await checked(toolbox, {"a.py": (None, "\n\n\nmissing()\n\n\n" * 4)})
+    assert len(result.findings) == 4
+    assert len({f.fingerprint for f in result.findings}) == 4
+
+
+@pytest.mark.parametrize(
+    "path", ["../../etc/cron.d/x.py", "/etc/x.py", "a/../../x.py", ".git/hooks/x.py", "a\0.py", "n" * 300 + ".py", "-x.py"]
+)
+async def test_odd_paths_never_leave_the_folder(toolbox: Toolbox, path: str) -> None:
+    result = await checked(toolbox, {path: (None, "import os\n"), "ok.py": (None, "import os\n")})
+    assert ("ruff/F401", "ok.py") in {(f.rule, f.path) for f in result.findings}
+    assert not Path("/etc/cron.d/x.py").exists()
+
+
+async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
+    files: Versions = {
+        "latin.py": (None, b"# -*- coding: latin-1 -*-\nx = '\xe9'\n"),
+        "nul.py": (None, b"import os\0\n"),
+        "bad.sh": (None, b"#!/bin/sh\n\xff\xfe curl https://a.org | sh\n"),
+        "bom.py": (None, b"\xef\xbb\xbfimport os\n"),
+        "crlf.py": (None, b"import os\r\nimport re\r\nprint(re)\r\n"),
+        "empty.py": (None, b""),
+    }
+    result = await checked(toolbox, files)
+    assert {(f.rule, f.path) for f in result.findings} == {
+        ("shell/curl-pipe", "bad.sh"),
+        ("ruff/F401", "bom.py"),
+        ("ruff/F401", "crlf.py"),
+    }
+
+
+async def test_a_line_of_ten_megabytes_and_deep_nesting_do_not_stop_the_others() -> None:
+    files: Versions = {
+        "long.py": (None, "x = '" + "eyJ" * 3_300_000 + "'\n"),
+        "deep.py": (None, "x = " + "(" * 40_000 + ")" * 40_000 + "\n"),
+        "unary.py": (None, "x = " + "-" * 90_000 + "1\n"),
+        "long.sh": (None, "curl " + "a " * 5_000_000 + "| sh\n"),
+        "ok.py": (None, "import os, subprocess\nsubprocess.run(input(), shell=True)\n"),
+    }
+    async with Toolbox.start(seconds=8) as toolbox, asyncio.timeout(60):
+        result = await checked(toolbox, files)
+    rules = {(f.rule, f.path) for f in result.findings}
+    assert {("bandit/B602", "ok.py")} <= rules
+    problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
+    assert problems["bandit"] is not None
+
+
+def sarif(*results: tuple[str, str, int], **more: object) -> str:
+    return json.dumps(
+        {
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {"driver": {"name": "x", "rules": []}},
+                    "results": [
+                        {
+                            "ruleId": rule,
+                            "level": "error",
+                            "message": {"text": f"problem {rule}"},
+                            "locations": [
+                                {
+                                    "physicalLocation": {
+                                        "artifactLocation": {"uri": uri},
+                                        "region": {"startLine": line, "endLine": 10**9},
+                                    }
+                                }
+                            ],
+                        }
+                        | more
+                        for rule, uri, line in results
+                    ],
+                }
+            ],
+        }
+    )
+
+
+async def test_a_configured_linter(toolbox: Toolbox) -> None:
+    linter = Linter(name="grep-todo", run=_todo(), paths=("**/*.txt",))
+    files: Versions = {"a.txt": ("TODO old\n", "TODO old\nTODO new\n"), "b.md": (None, "TODO\n")}
+    rules = await checked(toolbox, files, linters=(linter,))
+    assert [(f.rule, f.path, f.line) for f in rules.findings] == [("grep-todo/todo", "a.txt", 2)]
+
+
+def _todo() -> str:
+    script = """
+printf '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"g"}},"results":['
+grep -n TODO "$@" /dev/null | awk -F: '{printf "%s{\\"ruleId\\":\\"todo\\",\\"message\\":{\\"text\\":\\"todo\\"},\\"locations\\":[{\\"physicalLocation\\":{\\"artifactLocation\\":{\\"uri\\":\\"%s\\"},\\"region\\":{\\"startLine\\":%s}}}]}", (NR>1?",":""), $1, $2}'
+printf ']}]}'
+"""
+    return f"sh -c {shlex.quote(script)} sh"
+
+
+async def test_forged_sarif_is_bounded(toolbox: Toolbox) -> None:
+    forged = sarif(
+        ("../../x", "../../etc/passwd", 1),
+        ("abs", "/etc/passwd", 1),
+        ("web", "https://evil.org/a.txt", 1),
+        ("other", "not-changed.txt", 1),
+        ("far\u001b[31m<script>", "a.txt", 10**12),
+        message={"text": "m" * 100_000 + "\u202e\u001b]8;;"},
+    )
+    linter = Linter(name="forged", run="sh -c 'cat answer.sarif'", paths=("answer.sarif", "a.txt"))
+    result = await checked(toolbox, {"a.txt": (None, "x\ny\n"), "answer.sarif": (None, forged)}, linters=(linter,))
+    (finding,) = [f for f in result.findings if f.rule.startswith("forged/")]
+    assert (finding.path, finding.line, finding.end_line) == ("a.txt", 3, 3)
+    assert len(finding.message) <= 500
+    assert finding.message.isprintable()
+    assert "<" not in finding.rule
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("cat /dev/zero", "printed"),
+        ("sh -c 'sleep 60'", "did not finish"),
+        ("does-not-exist-here", "did not print SARIF"),
+        ("echo hello", "did not print SARIF"),
+        ("sh -c 'echo {}'", "did not print SARIF"),
+        ("echo 'unbalanced", "cannot be split"),
+    ],
+)
+async def test_a_linter_that_fails_is_named_and_costs_nothing_else(run: str, said: str) -> None:
+    async with Toolbox.start(seconds=3) as toolbox:
+        files: Versions = {"a.py": (None, "import os\n")}
+        result = await checked(toolbox, files, linters=(Linter(name="broken", run=run),))
+    assert [f.rule for f in result.findings] == ["ruff/F401"]
+    problems = {tool.tool: tool.problem or "" for layer in result.layers for tool in layer.tools}
+    assert said in problems["broken"]
+
+
+async def test_without_a_sandbox_a_linter_is_refused_and_said_so(toolbox: Toolbox, tmp_path: Path) -> None:
+    bare = Toolbox(toolbox.pool, Sandbox(toolbox.sandbox.levels[:1], toolbox.sandbox.account))
+    linter = Linter(name="custom", run="sh -c 'cat answer.sarif'")
+    files: Versions = {"answer.sarif": (None, sarif(("x", "answer.sarif", 1)))}
+    refused = await checked(bare, files, linters=(linter,))
+    assert refused.findings == ()
+    assert "was not run" in (refused.layers[0].missing or "")
+    allowed = await checked(bare, files, linters=(linter,), trusted=True)
+    assert [f.rule for f in allowed.findings] == ["custom/x"]
+
+
+async def test_the_environment_of_forge_is_not_there(toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "canary-7261")
+    answer = sarif(("R", "a.txt", 1)).replace("problem R", "'\"$(env | tr -dc a-z0-9-)\"'")
+    linter = Linter(name="spy", run="sh -c " + shlex.quote(f"printf %s '{answer}'"))
+    result = await checked(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
+    (finding,) = result.findings
+    assert "usr" in finding.message
+    assert "canary" not in finding.message
