@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from bot.settings import Settings
 from domain import texts
 from domain.runs import RunState
 from memory import runs
-from memory.tables import DeliveryRow, RunRow
-from simulator import Simulator
+from memory.tables import DeliveryRow, RunRow, WaitRow
+from simulator import Simulator, User
+from simulator.gitstore import FileContent
 from simulator.state import CheckRun, PullRequest, Repository, Review, ReviewComment
 from sqlalchemy import func, select
 from tests.clock import MovableClock
@@ -31,6 +32,14 @@ class Story:
         self.forge = running
         self.clock = clock
         self._seen: set[int] = set()
+
+    def repository(self, files: Mapping[str, FileContent], name: str = "octo-org/shop") -> tuple[Repository, User]:
+        """A repository with Forge installed, and alice, who may write to it."""
+        repository = self.github.create_repository(name, files=files)
+        self.github.install(repository)
+        alice = self.github.user("alice")
+        self.github.grant(repository, alice, "write")
+        return repository, alice
 
     async def rest(self) -> None:
         """Wait until everything that was delivered has come to its end, or waits for the clock."""
@@ -59,8 +68,6 @@ class Story:
 
     async def _waiting(self) -> int:
         """Deliveries that wait for a moment on the clock."""
-        from memory.tables import WaitRow
-
         async with self.forge.services.database.transaction() as session:
             guids = select(DeliveryRow.guid)
             return await session.scalar(select(func.count()).where(WaitRow.workflow_id.in_(guids))) or 0

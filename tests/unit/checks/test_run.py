@@ -96,7 +96,7 @@ convention = "google"
 
 
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
-    text = '"""Doc."""\n\nx = "a text that is longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
+    text = '"""Doc."""\n\nx = "a text that is much longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
     files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
     result = await checked(toolbox, files, project=CONFIGURED)
     assert [(f.rule, f.path) for f in result.findings] == [("ruff/E501", "pkg/a.py")]

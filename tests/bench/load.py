@@ -1,0 +1,106 @@
+"""Sends signed webhooks as fast as they are answered, or at a fixed rate: `python -m tests.bench.load '{…}'`.
+
+Plain sockets and requests made beforehand, so that it is the server that is measured and not its client. The answer is
+one line of JSON: the statuses and how long each request took, in milliseconds.
+"""
+
+import asyncio
+import collections
+import hashlib
+import hmac
+import json
+import sys
+import time
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+HEAD = (
+    "POST /webhook HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: GitHub-Hookshot/bench\r\n"
+    "Content-Type: application/json\r\nX-GitHub-Event: {event}\r\nX-GitHub-Delivery: {guid}\r\n"
+    "X-Hub-Signature-256: sha256={signature}\r\nContent-Length: {length}\r\n\r\n"
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to send.
+
+    :param body: file with the payload.
+    :param rate: requests per second over all connections; 0 for as fast as they are answered.
+    """
+
+    port: int
+    secret: str
+    event: str
+    body: str
+    seconds: float
+    connections: int = 64
+    rate: float = 0
+
+
+@dataclass
+class Result:
+    """What came back: milliseconds from the first byte sent to the last received, and the statuses."""
+
+    seconds: float = 0.0
+    statuses: dict[str, int] = field(default_factory=dict[str, int])
+    milliseconds: list[float] = field(default_factory=list[float])
+
+    @property
+    def per_second(self) -> float:
+        return len(self.milliseconds) / self.seconds
+
+    def percentile(self, share: float) -> float:
+        """The time in milliseconds within which this share of the requests was answered."""
+        ordered = sorted(self.milliseconds)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+async def send(load: Load) -> Result:
+    """Send until the time is over and every request is answered."""
+    body = Path(load.body).read_bytes()
+    signature = hmac.new(load.secret.encode(), body, hashlib.sha256).hexdigest()
+    result, statuses = Result(), collections.Counter[str]()
+    start = time.perf_counter()
+
+    async def one_connection(number: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
+        pause = load.connections / load.rate if load.rate else 0
+        turn = start + pause * number / load.connections
+        while (now := time.perf_counter()) < start + load.seconds:
+            if now < turn:
+                await asyncio.sleep(turn - now)
+            head = HEAD.format(event=load.event, guid=uuid.uuid4(), signature=signature, length=len(body))
+            sent = time.perf_counter()
+            writer.write(head.encode() + body)
+            status, length = _head(await reader.readuntil(b"\r\n\r\n"))
+            await reader.readexactly(length)
+            result.milliseconds.append((time.perf_counter() - sent) * 1000)
+            statuses[status] += 1
+            turn += pause
+        writer.close()
+
+    await asyncio.gather(*(one_connection(number) for number in range(load.connections)))
+    result.seconds, result.statuses = time.perf_counter() - start, dict(statuses)
+    return result
+
+
+def _head(head: bytes) -> tuple[str, int]:
+    lines = head.decode("latin-1").split("\r\n")
+    lengths = [line.split(":")[1] for line in lines if line.lower().startswith("content-length:")]
+    return lines[0].split(" ")[1], int(lengths[0])
+
+
+async def from_another_process(load: Load) -> Result:
+    """Run the load in a process of its own."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bench.load", json.dumps(asdict(load)), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    assert process.returncode == 0
+    return Result(**json.loads(printed))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asdict(asyncio.run(send(Load(**json.loads(sys.argv[1])))))))

@@ -1,0 +1,148 @@
+"""How fast the door is, against a bare handler and one that stores each request by itself, in the same run."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import orjson
+from aiohttp import web
+
+import migrations
+from bot.app import forge, served
+from bot.clock import SystemClock
+from bot.webhook import Door
+from memory.database import sync_engine
+from pipeline.engine import client
+from pipeline.intake import Intake
+from simulator import Simulator
+from tests.bench.load import Load, Result, from_another_process
+from tests.stories.driver import SECRET, settings
+
+SECONDS = 5.0
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+async def test_webhooks_per_second(tmp_path: Path) -> None:
+    """64 connections, a payload as GitHub sends it; every row of the table in the same run."""
+    body = await _payload(tmp_path)
+    bare = await _measure(_verified, body)
+    with _table(tmp_path / "plain.db") as insert:
+        plain = await _measure(insert, body)
+    async with _door(tmp_path / "forge.db") as door:
+        durable = await _measure(door.receive, body)
+        ignored = await _measure(door.receive, body, event="star")
+    print(f"\n\nWebhook to answer, 64 connections, payload of {body.stat().st_size / 1000:.0f} kB, SQLite synchronous=FULL")
+    _print("bare aiohttp and HMAC, stores nothing", bare, bare)
+    _print("  + one plain row per request", plain, bare)
+    _print("Forge: delivery and queued work", durable, bare)
+    _print("Forge: ignored delivery", ignored, bare)
+    print(f"Forge against one plain row per request: {durable.per_second / plain.per_second:.2f}")
+    for result in (bare, plain, durable, ignored):
+        assert set(result.statuses) == {"202"}
+
+
+async def test_answers_while_workers_run(tmp_path: Path) -> None:
+    """100 deliveries a second into a whole Forge that works on them meanwhile."""
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
+        body = tmp_path / "payload.json"
+        body.write_bytes(await _open_pull_request(github))
+        url = f"sqlite:///{tmp_path / 'forge.db'}"
+        async with forge(settings(url, tmp_path, github, queue_polling=0.2)) as running, served(running) as port:
+            result = await from_another_process(
+                Load(port, SECRET, "pull_request", str(body), SECONDS, connections=32, rate=100)
+            )
+    print("\n\nWebhook to answer at 100/s, in one process with the workers and the simulated GitHub")
+    _print("Forge", result, result)
+    assert set(result.statuses) == {"202"}
+
+
+def _print(name: str, result: Result, baseline: Result) -> None:
+    ratio = result.per_second / baseline.per_second
+    times = f"p50 {result.percentile(0.5):6.1f} ms   p99 {result.percentile(0.99):6.1f} ms"
+    print(f"{name:40} {result.per_second:7.0f}/s   {times}   {ratio:5.2f}")
+
+
+async def _measure(handler: Handler, body: Path, event: str = "pull_request") -> Result:
+    app = web.Application(client_max_size=25 * 1024 * 1024)
+    app.router.add_post("/webhook", handler)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        return await from_another_process(Load(runner.addresses[0][1], SECRET, event, str(body), SECONDS))
+    finally:
+        await runner.cleanup()
+
+
+async def _verified(request: web.Request) -> web.Response:
+    await _payload_of(request)
+    return web.Response(status=202)
+
+
+async def _payload_of(request: web.Request) -> bytes:
+    body = await request.read()
+    wanted = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(wanted, request.headers["X-Hub-Signature-256"]):
+        raise web.HTTPUnauthorized
+    orjson.loads(body)
+    return body
+
+
+class _table:
+    """A table with one row per request, each in a commit of its own, as one would write it first."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("CREATE TABLE deliveries (guid TEXT PRIMARY KEY, event TEXT)")
+
+    def __enter__(self) -> Handler:
+        return self._receive
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        await _payload_of(request)
+        row = (request.headers["X-GitHub-Delivery"], request.headers["X-GitHub-Event"])
+        self._connection.execute("INSERT INTO deliveries VALUES (?, ?) ON CONFLICT DO NOTHING", row)
+        return web.Response(status=202)
+
+
+@asynccontextmanager
+async def _door(database: Path) -> AsyncGenerator[Door]:
+    """Forge's door alone: nothing works on what it stores."""
+    engine = sync_engine(f"sqlite:///{database}", busy_seconds=2.5)
+    migrations.upgrade(engine)
+    _make_queues(engine)
+    intake = Intake(engine, client(engine))
+    intake.start()
+    try:
+        yield Door(intake, SystemClock(), 1, [SECRET])
+    finally:
+        await intake.stop()
+        engine.dispose()
+
+
+async def _payload(folder: Path) -> Path:
+    async with Simulator(folder / "github", webhook_secret=SECRET) as github:
+        path = folder / "payload.json"
+        path.write_bytes(await _open_pull_request(github))
+    return path
+
+
+async def _open_pull_request(github: Simulator) -> bytes:
+    """A pull request, and the body of the delivery that tells of it."""
+    repo = github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
+    github.install(repo)
+    alice = github.user("alice")
+    github.grant(repo, alice, "write")
+    await alice.push(repo, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repo, head="feature", base="main", title="A change")
+    return next(each.raw for each in github.deliveries if each.event == "pull_request")

@@ -1,0 +1,311 @@
+"""What the author of a pull request sees of a review."""
+
+import pytest
+from inline_snapshot import snapshot
+
+from simulator import Blob
+from tests.stories.driver import Story
+
+APP = """\
+import os
+
+
+def main():
+    return os.name
+"""
+UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
+BROKEN = APP.replace("os.name", "os.name + missing")
+
+
+async def test_opened(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == snapshot(("failure", "Changes requested: 1 finding to fix"))
+    assert [action["label"] for action in check.actions] == ["Review again"]
+    assert [(each["path"], each["start_line"], each["annotation_level"]) for each in check.annotations] == [
+        ("app.py", 5, "failure")
+    ]
+    [comment] = told.comments(pull)
+    assert (comment.path, comment.line) == ("app.py", 5)
+    assert comment.body == snapshot(
+        """\
+🔴 **Error** · correctness
+
+Undefined name `missing`. Running this line raises a NameError; define or import the name, or correct its spelling.
+
+<sub>F-AEGTUI · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>\
+"""
+    )
+    [run] = await told.runs()
+    assert (run.state, run.attempt, run.head_sha) == ("completed", 1, head)
+
+
+async def test_suggestion_applies_cleanly(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [comment] = told.comments(pull)
+
+    head = await alice.apply_suggestion(comment)
+    await told.rest()
+
+    assert repository.git.read(head, "app.py") == APP.encode()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert len(told.reviews(pull)) == 1
+
+
+async def test_nothing_to_say(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"README.md": "# Shop\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert "Merge when you are ready." in (check.summary or "")
+    assert told.reviews(pull) == []
+    assert told.github.comments(pull) == []
+
+
+async def test_only_what_the_pull_request_introduced(told: Story) -> None:
+    repository, alice = told.repository({"app.py": BROKEN})
+    head = await alice.push(repository, "feature", {"app.py": "# The main module.\n" + BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert told.comments(pull) == []
+
+
+async def test_push_says_nothing_twice(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [first] = told.comments(pull)
+
+    head = await alice.push(repository, "feature", {"new.py": "import json\n"})
+    await told.rest()
+
+    [_, second] = told.comments(pull)
+    assert (first.path, second.path) == ("app.py", "new.py")
+    check = told.check(repository, head)
+    assert check.conclusion == "failure"
+    assert "1 finding already commented by an earlier review." in (check.summary or "")
+
+
+async def test_finding_outside_the_diff_is_in_the_check(told: Story) -> None:
+    long = APP + "\n" * 20 + "print(main())\n"
+    repository, alice = told.repository({"app.py": long})
+    head = await alice.push(repository, "feature", {"app.py": long.replace("return os.name", "return 1")}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    check = told.check(repository, head)
+    assert [(each["path"], each["start_line"]) for each in check.annotations] == [("app.py", 1)]
+    assert "`os` imported but unused" in (check.summary or "")
+    assert [comment.line for comment in told.comments(pull)] in ([], [1])
+
+
+async def test_force_push_during_the_review(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    pushed: list[str] = []
+
+    async def push_at_the_first_progress(request: object, moment: str) -> None:
+        if getattr(request, "method", "") == "PATCH" and moment == "after" and not pushed:
+            pushed.append("")
+            pushed[0] = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main", force=True)
+
+    told.github.on_write(push_at_the_first_progress)
+    old = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    assert told.check(repository, old).conclusion == "cancelled"
+    assert told.check(repository, pushed[0]).conclusion == "success"
+    assert [comment.commit_id for comment in told.comments(pull)] == [pushed[0]]
+    new, gone = await told.runs()
+    assert (gone.state, gone.reason, new.state) == ("cancelled", "superseded", "completed")
+
+
+async def test_closed_during_the_review(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    closed: list[bool] = []
+
+    async def close_at_the_first_progress(request: object, moment: str) -> None:
+        if getattr(request, "method", "") == "PATCH" and moment == "after" and not closed:
+            closed.append(True)
+            await alice.close(pull)
+
+    told.github.on_write(close_at_the_first_progress)
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
+    assert told.reviews(pull) == []
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("cancelled", "closed")
+
+
+@pytest.mark.parametrize("how", ["GitHub's re-run", "our button"])
+async def test_review_again(told: Story, how: str) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    first = told.check(repository, head)
+
+    await (alice.rerequest(first) if how == "GitHub's re-run" else alice.press(first, "review"))
+    await told.rest()
+
+    second = told.check(repository, head)
+    assert (second.id > first.id, second.conclusion) == (True, "failure")
+    assert len(told.reviews(pull)) == 1
+    assert [run.attempt for run in await told.runs()] == [2, 1]
+
+
+async def test_stranger_presses_the_button(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.comments(pull)
+
+    await told.github.user("mallory").press(told.check(repository, head), "review")
+    await told.rest()
+
+    assert len(await told.runs()) == 1
+    assert len(told.github.check_runs(repository, head)) == 1
+
+
+async def test_draft_is_reviewed_when_it_is_ready(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", draft=True)
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Not reviewed")
+    assert "This is a draft." in (check.summary or "")
+
+    await alice.mark_ready(pull)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert len(told.comments(pull)) == 1
+
+
+async def test_drafts_where_the_repository_wants_them(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", draft=True)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+
+    await alice.mark_ready(pull)
+    await told.rest()
+    assert len(await told.runs()) == 1
+    assert len(told.comments(pull)) == 1
+
+
+async def test_broken_configuration_is_said(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: perhaps}\n"})
+    head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    summary = told.check(repository, head).summary or ""
+    assert "is not used, the defaults are" in summary
+    assert "review.drafts" in summary
+
+
+async def test_binary_rename_and_other_kinds(told: Story) -> None:
+    repository, alice = told.repository({"old.py": APP, "logo.png": bytes(range(256))})
+    files = {
+        "old.py": None,
+        "new.py": APP.replace("os.name", "os.name + missing"),
+        "logo.png": bytes(range(255, -1, -1)),
+        "passwd": Blob(b"/etc/passwd", "120000"),
+        "package-lock.json": "{}\n",
+    }
+    head = await alice.push(repository, "feature", files, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    [comment] = told.comments(pull)
+    assert (comment.path, comment.line) == ("new.py", 5)
+    summary = told.check(repository, head).summary or ""
+    assert "### Not looked at" in summary
+    for path in ("logo.png", "passwd", "package-lock.json"):
+        assert f"`{path}`" in summary
+
+
+async def test_huge_pull_request_is_never_approved_unseen(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
+    head = await alice.push(repository, "feature", files, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "A person should look")
+    assert "Parts of the change were not looked at" in (check.summary or "")
+
+
+async def test_three_thousand_lines(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    lines = "".join(f"VALUE_{number} = {number}\n" for number in range(3000)) + "print(missing)\n"
+    head = await alice.push(repository, "feature", {"values.py": lines}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert [comment.line for comment in told.comments(pull)] == [3001]
+
+
+async def test_fork(told: Story) -> None:
+    repository, _ = told.repository({"app.py": APP})
+    bob = told.github.user("bob")
+    fork = await bob.fork(repository)
+    head = await bob.push(fork, "feature", {"app.py": BROKEN}, base="main")
+    pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert len(told.comments(pull)) == 1
+
+
+async def test_base_changed(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
+    head = await alice.push(repository, "feature", {"other.py": "VALUE = 1\n"}, base="next")
+    pull = await alice.open_pull_request(repository, "feature", base="main")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    told.comments(pull)
+
+    await alice.edit_base(pull, "next")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+
+
+async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    files = {"auth/session.py": "VALUE = 1\n", ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
+    head = await alice.push(repository, "feature", files, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.comments(pull)
+    check = told.check(repository, head)
+    assert check.conclusion == "action_required"
+    assert "no model is set up" in (check.summary or "")
+
+
+async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
+    files = {"auth/session.py": "VALUE = 1\n", "deploy/run.tf": "# nothing\n"}
+    head = await alice.push(repository, "feature", files, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, "Switched off by the repository" in (check.summary or "")) == ("success", True)
