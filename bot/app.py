@@ -22,8 +22,8 @@ from domain.ports import Clock
 from memory.database import Database, sync_engine
 from pipeline.engine import EngineSettings, WorkflowEngine, client
 from pipeline.intake import Intake
-from pipeline.journal import PAUSES
 from pipeline.services import Services
+from pipeline.steps import PAUSES, Durable, durable
 from workspace.mirror import Mirrors
 
 
@@ -40,13 +40,19 @@ class Forge:
 
 @asynccontextmanager
 async def forge(
-    settings: Settings, *, door: bool = True, clock: Clock | None = None, pauses: Sequence[float] = PAUSES
+    settings: Settings,
+    *,
+    door: bool = True,
+    clock: Clock | None = None,
+    pauses: Sequence[float] = PAUSES,
+    durable: Durable = durable,
 ) -> AsyncGenerator[Forge]:
     """Start everything on the running event loop; stop it again at the end.
 
     :param door: whether webhooks are accepted, or only work is done (``forge worker``).
     :param clock: another clock, in tests.
     :param pauses: seconds before each repetition of a failed step.
+    :param durable: how a step is made durable.
     :raises ConfigurationError: if a setting is wrong.
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
@@ -59,7 +65,7 @@ async def forge(
         database = Database(settings.database_url)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus)
-        services = replace(await _services(settings, database, clock, stack), pauses=pauses)
+        services = replace(await _services(settings, database, clock, stack), pauses=pauses, durable=durable)
         workflows = WorkflowEngine(
             services,
             engine,

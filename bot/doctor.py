@@ -46,7 +46,7 @@ async def examine(console: Console) -> bool:
     for part in parts:
         healthy = _show(console, await part()) and healthy
     for level in await probe(settings.sandbox_user if settings else "nobody"):
-        state = "works" if level.works else f"does not work: {level.why_not}"
+        state = "works" if level.works else f"does not work: {level.reason}"
         console.print(f"  sandbox level {level.level} ({level.name}): {escape(state)}")
     return healthy
 
@@ -84,10 +84,17 @@ async def _disk(settings: Settings) -> Finding:
 async def _github(settings: Settings) -> Finding:
     try:
         async with _host(settings) as host:
-            slug, installations = await host.whoami()
+            slug, missing = await host.examine_app(_needed())
     except ForgeError as error:
         return Finding("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
-    return Finding("GitHub", f"App {slug} at {settings.github_api_url}, installed {installations} times")
+    if missing:
+        return Finding("GitHub", f"App {slug} lacks {', '.join(missing)}", "Grant what app.yml names, in the App's settings.")
+    return Finding("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
+
+
+def _needed() -> dict[str, str]:
+    """The permissions that reviews need today; app.yml asks for what later capabilities need, too."""
+    return {"checks": "write", "contents": "read", "pull_requests": "write", "metadata": "read"}
 
 
 @asynccontextmanager

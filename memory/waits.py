@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
-from memory.database import Database, insert_new
+from memory.database import Database, upsert
 from memory.tables import WaitRow
 
 
@@ -13,13 +13,26 @@ async def add(database: Database, workflow_id: str, until: datetime, reason: str
     """Let a workflow wait; a repeated call changes nothing."""
     values = {"workflow_id": workflow_id, "until": until, "reason": reason}
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, WaitRow, values))
+        await session.execute(upsert(database.dialect, WaitRow, values, {}))
 
 
 async def due(database: Database, now: datetime) -> Sequence[str]:
     """The workflows whose moment has come."""
     async with database.transaction() as session:
         return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
+
+
+async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
+    """Whether a workflow has nothing to wait for any more."""
+    async with database.transaction() as session:
+        until = await session.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
+        return until is None or until <= now
+
+
+async def end(database: Database, workflow_id: str, now: datetime) -> None:
+    """Let a workflow that waits go on now."""
+    async with database.transaction() as session:
+        await session.execute(update(WaitRow).where(WaitRow.workflow_id == workflow_id).values(until=now))
 
 
 async def remove(database: Database, workflow_id: str) -> None:

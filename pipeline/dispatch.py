@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, cast
 
 import structlog
@@ -22,7 +21,7 @@ from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unauthori
 from domain.ports import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.texts import CheckText
-from memory import deliveries, runs, waits
+from memory import deliveries, runs
 from memory.runs import Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
@@ -52,7 +51,7 @@ class Dispatch:
         self._services = services
         self._guid = guid
         self._command = command
-        self._journal = WorkflowJournal(services.clock, self._wait, self._go_on, services.pauses)
+        self._journal = WorkflowJournal(services, guid)
 
     async def execute(self) -> str:
         """Do what the command asks and record what became of it."""
@@ -209,9 +208,3 @@ class Dispatch:
             self._services.database, command.installation_id, command.repository_ids
         )
         return [[run.repository.model_dump(mode="json"), run.number] for run in found]
-
-    async def _wait(self, until: datetime, why: str) -> None:
-        await waits.add(self._services.database, self._guid, until, why)
-
-    async def _go_on(self) -> None:
-        await waits.remove(self._services.database, self._guid)

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,15 @@ def client(engine: Engine) -> DBOSClient:
     )
 
 
+def prepare(engine: Engine, settings: EngineSettings) -> None:
+    """Bring DBOS's own tables up to date and register the queues, so that its first look finds them."""
+    DBOS.migrate(engine.url.render_as_string(hide_password=False))
+    queues = client(engine)
+    common: dict[str, Any] = {"polling_interval_sec": settings.polling, "on_conflict": "always_update"}
+    queues.register_queue(DELIVERIES, worker_concurrency=200, **common)
+    queues.register_queue(RUNS, partition_concurrency=1, worker_concurrency=settings.concurrent_runs, **common)
+
+
 class WorkflowEngine:
     """DBOS in this process. There can be one at a time, since DBOS keeps its state in globals.
 
@@ -67,6 +77,7 @@ class WorkflowEngine:
         self._holder = Holder(settings.executor_id, new_id(), socket.gethostname(), os.getpid())
         self._tasks: list[asyncio.Task[None]] = []
         self._lost = False
+        self._active = 0  # workflows that run at this moment
 
     async def start(self) -> None:
         """Take the lease, launch DBOS on the running event loop and start the sweeps.
@@ -74,10 +85,10 @@ class WorkflowEngine:
         :raises ConfigurationError: if another live process holds this executor id.
         """
         await self._take_lease()
+        await asyncio.to_thread(prepare, self._engine, self._settings)
         DBOS(config=self._config())
         self._register()
         DBOS.launch()
-        await asyncio.to_thread(self._queues)
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in (self._renew, self._wake_due, self._adopt)]
 
     async def stop(self, grace: float = 10) -> None:
@@ -88,7 +99,10 @@ class WorkflowEngine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=int(grace))
+        wait = int(grace) if self._active else 0
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
+        # DBOS made its thread pool the loop's, and has just shut it down.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
         with contextlib.suppress(ForgeError):
             await executors.release(self._services.database, self._holder, self._services.clock.now())
 
@@ -96,6 +110,14 @@ class WorkflowEngine:
     def is_running(self) -> bool:
         """Whether the sweeps go on and the lease is ours."""
         return bool(self._tasks) and not self._lost and not any(task.done() for task in self._tasks)
+
+    @contextlib.contextmanager
+    def _working(self) -> Generator[None]:
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
 
     def _config(self) -> DBOSConfig:
         return {
@@ -114,27 +136,16 @@ class WorkflowEngine:
 
         @DBOS.workflow(name=DELIVERY, max_recovery_attempts=_RECOVERIES)
         async def delivery(guid: str, command: dict[str, Any]) -> str:  # pyright: ignore[reportUnusedFunction]
-            return await Dispatch(services, guid, COMMAND.validate_python(command)).execute()
+            with self._working():
+                return await Dispatch(services, guid, COMMAND.validate_python(command)).execute()
 
         @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
         async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
             run = await runs.get(services.database, run_id)
             if run is None:
                 return "unknown run"
-            return await ReviewRun(services, run).execute()
-
-    def _queues(self) -> None:
-        polling = self._settings.polling
-        DBOS.register_queue(
-            DELIVERIES, worker_concurrency=200, polling_interval_sec=polling, on_conflict="always_update"
-        )
-        DBOS.register_queue(
-            RUNS,
-            partition_concurrency=1,
-            worker_concurrency=self._settings.concurrent_runs,
-            polling_interval_sec=polling,
-            on_conflict="always_update",
-        )
+            with self._working():
+                return await ReviewRun(services, run).execute()
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock

@@ -1,23 +1,23 @@
-"""Journals steps with DBOS and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
+"""Journals steps and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any, cast
 
 from dbos import DBOS
 from pydantic import JsonValue
 
 from domain.errors import ForgeError, RateLimited, Recovery, from_json, to_json
-from domain.ports import Clock
-
-PAUSES = (1.0, 4.0, 15.0, 60.0, 300.0, 900.0)
-"""Seconds before a failed step is repeated; after the last, some twenty minutes, the error stands."""
-
-Wait = Callable[[datetime, str], Awaitable[None]]
-"""Tells the ledger that a workflow waits until a moment, and why; called within a step."""
+from memory import waits
+from pipeline.services import Services
+from pipeline.steps import Call
 
 WAKE = "wake"  # topic of the message that ends a wait
 _BACKSTOP = timedelta(minutes=5)
+
+
+async def _nobody(_why: str | None) -> None:
+    return None
 
 
 class WorkflowJournal:
@@ -25,63 +25,63 @@ class WorkflowJournal:
 
     A step that completed is never repeated. One that failed is repeated, put off or given up as its error says.
 
-    :param waiting: called when the workflow starts to wait.
-    :param going_on: called when it goes on.
-    :param pauses: seconds before each repetition of a failed step.
+    :param waiting: told why the workflow starts to wait, and None when it goes on; called within a step.
     """
 
     def __init__(
-        self,
-        clock: Clock,
-        waiting: Wait,
-        going_on: Callable[[], Awaitable[None]],
-        pauses: Sequence[float] = PAUSES,
+        self, services: Services, workflow_id: str, waiting: Callable[[str | None], Awaitable[None]] = _nobody
     ) -> None:
-        self._clock = clock
-        self._pauses = pauses
+        self._services = services
+        self._workflow_id = workflow_id
         self._waiting = waiting
-        self._going_on = going_on
 
     async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         """See :class:`domain.ports.Journal`.
 
         :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
         """
-        failures = 0
+        pauses = iter(self._services.pauses)
         while True:
-            answer = await _run(key, call)
+            answer = await self._services.durable(key, _kept(call))
             if "error" not in answer:
                 return cast(JsonValue, answer["value"])
             error = from_json(answer)
             if isinstance(error, RateLimited):
                 await self._wait(error)
-            elif error.recovery is Recovery.retry and failures < len(self._pauses):
-                await DBOS.sleep_async(self._pauses[failures])
-                failures += 1
+            elif error.recovery is Recovery.retry and (pause := next(pauses, None)) is not None:
+                await DBOS.sleep_async(pause)
             else:
                 raise error
 
     async def _wait(self, limit: RateLimited) -> None:
-        await _run("wait", lambda: _nothing(self._waiting(limit.until, limit.message)))
-        while not (await _run("is it time", lambda: self._is_due(limit.until)))["value"]:
-            left = limit.until - self._clock.now()
-            await DBOS.recv_async(WAKE, max(left, timedelta(0)).total_seconds() + _BACKSTOP.total_seconds())
-        await _run("go on", lambda: _nothing(self._going_on()))
+        """Wait for the moment the limit names, or until somebody ends the wait."""
+        await self.step("wait", lambda: self._begin_waiting(limit))
+        while not await self.step("is it time", self._is_over):
+            left = limit.until - self._services.clock.now()
+            await DBOS.recv_async(WAKE, (max(left, timedelta(0)) + _BACKSTOP).total_seconds())
+        await self.step("go on", self._end_waiting)
 
-    async def _is_due(self, until: datetime) -> JsonValue:
-        return self._clock.now() >= until
+    async def _begin_waiting(self, limit: RateLimited) -> JsonValue:
+        await self._waiting(limit.message)
+        await waits.add(self._services.database, self._workflow_id, limit.until, limit.message)
+        return None
+
+    async def _is_over(self) -> JsonValue:
+        return await waits.is_over(self._services.database, self._workflow_id, self._services.clock.now())
+
+    async def _end_waiting(self) -> JsonValue:
+        await waits.remove(self._services.database, self._workflow_id)
+        await self._waiting(None)
+        return None
 
 
-async def _run(key: str, call: Callable[[], Awaitable[JsonValue]]) -> dict[str, Any]:
+def _kept(call: Callable[[], Awaitable[JsonValue]]) -> Call:
+    """The call with its answer or its error as the journal keeps it; mistakes of ours are not kept but raised."""
+
     async def journaled() -> dict[str, Any]:
         try:
             return {"value": await call()}
         except ForgeError as error:
             return dict(to_json(error))
 
-    return await DBOS.run_step_async({"name": key}, journaled)
-
-
-async def _nothing(work: Awaitable[None]) -> JsonValue:
-    await work
-    return None
+    return journaled

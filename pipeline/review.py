@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-from datetime import datetime
 
 import structlog
 from pydantic import BaseModel, JsonValue
@@ -15,7 +14,7 @@ from domain.findings import Finding
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState
-from memory import checkpoints, findings, runs, waits
+from memory import checkpoints, findings, runs
 from pipeline import configuration
 from pipeline.journal import WorkflowJournal
 from pipeline.publish import choose_inline
@@ -49,7 +48,7 @@ class ReviewRun:
         self._services = services
         self._publisher = services.publisher
         self._run = run
-        self._journal = WorkflowJournal(services.clock, self._wait, self._go_on, services.pauses)
+        self._journal = WorkflowJournal(services, run.id, self._waiting)
 
     async def execute(self) -> str:
         """Bring the run to its end; how it ended, in one word."""
@@ -166,13 +165,11 @@ class ReviewRun:
             self._services.database, self._run.id, target, self._services.clock.now(), reason, detail
         )
 
-    async def _wait(self, until: datetime, why: str) -> None:
-        await self._move(RunState.waiting, ReasonCode.rate_limited, why)
-        await waits.add(self._services.database, self._run.id, until, why)
-
-    async def _go_on(self) -> None:
-        await waits.remove(self._services.database, self._run.id)
-        await self._move(RunState.running)
+    async def _waiting(self, why: str | None) -> None:
+        if why is None:
+            await self._move(RunState.running)
+        else:
+            await self._move(RunState.waiting, ReasonCode.rate_limited, why)
 
 
 def _reason(error: ForgeError) -> ReasonCode:

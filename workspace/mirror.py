@@ -31,8 +31,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _BROKEN = re.compile(
-    r"not a git repository|corrupt|bad object|bad config|invalid sha1 pointer|is empty|inflate|unable to read tree"
-    r"|did not send all necessary objects|could not parse|missing blob object|garbage",
+    r"not a git repository|corrupt|bad object|bad config|invalid sha1 pointer|is empty|inflate|could not parse|garbage"
+    r"|did not send all necessary objects|missing blob object|unable to read|(?:unexpected|unterminated) line",
     re.IGNORECASE,
 )
 
@@ -107,15 +107,18 @@ class Mirrors:
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 
-    async def make_room(self, keep: int) -> None:
-        """Remove what crashes left behind and, beyond the limit, the least recently used mirrors."""
+    async def make_room(self) -> None:
+        """Remove what crashes left behind and, beyond the limit, the least recently used mirrors.
+
+        Those in use stay, the caller's among them.
+        """
         await asyncio.to_thread(self._sweep)
         total = await asyncio.to_thread(_usage, self.root)
         for _, number in self._by_use():
             if total <= self.most_bytes:
                 return
             size = await asyncio.to_thread(_usage, self.path(number))
-            if number != keep and await self.remove(number):
+            if await self.remove(number):
                 total -= size
         if total > self.most_bytes:
             raise TooLarge(
@@ -209,7 +212,7 @@ class Mirror(Objects):
             missing = await self._missing(wanted)
             if not missing:
                 return
-            await self._mirrors.make_room(keep=self._id)
+            await self._mirrors.make_room()
             await self._prepare(lock)
             await self._bring_commits([f"+{sha}:{wanted[sha]}" for sha in missing], fallbacks, lock)
             gone = await self._missing(wanted)

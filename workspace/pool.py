@@ -224,6 +224,10 @@ class _Worker:
     async def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdout is not None
+        # asyncio counts a process as ended only when its pipes have been read to their end.
+        with contextlib.suppress(RuntimeError, OSError):
+            await self._process.stdout.read()
         await self._process.wait()
 
 

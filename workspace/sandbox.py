@@ -175,13 +175,16 @@ class Sandbox:
     async def _run(self, command: Command, level: int) -> Completed:
         with contextlib.ExitStack() as stack:
             argv, descriptors = self._command(command, level, stack)
+            outputs = [_Capture(command.output), _Capture(min(command.output, _MEGABYTE))]
+            pipes = [await output.open(stack) for output in outputs]
             started = time.monotonic()
-            process = await self._spawn(argv, command, descriptors)
+            process = await self._spawn(argv, command, descriptors, pipes)
             try:
-                return await _finish(process, command, started)
+                status = await _ended(process, outputs, command.seconds)
             finally:
                 _kill_group(process.pid)
                 await process.wait()
+            return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
 
     def _command(self, command: Command, level: int, stack: contextlib.ExitStack) -> tuple[list[str], list[int]]:
         if level == BUBBLEWRAP:
@@ -200,14 +203,16 @@ class Sandbox:
             descriptors.append(program)
         return _limited(argv, command, 0), descriptors
 
-    async def _spawn(self, argv: list[str], command: Command, descriptors: list[int]) -> asyncio.subprocess.Process:
+    async def _spawn(
+        self, argv: list[str], command: Command, descriptors: list[int], pipes: list[int]
+    ) -> asyncio.subprocess.Process:
         account = self.account
         try:
             return await asyncio.create_subprocess_exec(
                 *argv,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+                stdout=pipes[0],
+                stderr=pipes[1],
                 cwd=command.folder,
                 env=_environment(command.folder),
                 pass_fds=descriptors,
@@ -219,6 +224,9 @@ class Sandbox:
             )
         except OSError as error:
             raise ToolError(f"{command.argv[0]} could not be started: {error.strerror}.") from error
+        finally:
+            for pipe in pipes:
+                os.close(pipe)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -231,57 +239,57 @@ def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
     return [_SHELL, "-c", _LIMITED, "sh", str(seconds), str(kilobytes), str(blocks), str(processes), *argv]
 
 
-async def _finish(process: asyncio.subprocess.Process, command: Command, started: float) -> Completed:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    outputs = [_Capture(command.output), _Capture(min(command.output, _MEGABYTE))]
-    streams = [process.stdout, process.stderr]
-    readers = [asyncio.create_task(to.read(stream)) for to, stream in zip(outputs, streams, strict=True)]
+async def _ended(process: asyncio.subprocess.Process, outputs: Sequence["_Capture"], seconds: float) -> int | None:
+    """The status of a program; None when its time is up or it printed far more than is kept."""
     ending = asyncio.create_task(process.wait())
+    floods = [output.flooded for output in outputs]
     try:
-        # It is over when the program ends, when its time is up, or when it prints far more than is kept.
-        flooded = asyncio.create_task(_first([output.flooded for output in outputs]))
-        await asyncio.wait([ending, flooded], timeout=command.seconds, return_when=asyncio.FIRST_COMPLETED)
-        flooded.cancel()
-        status = ending.result() if ending.done() else None
-        if status is not None:
-            # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
-            await asyncio.wait(readers, timeout=1.0)
-        return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+        await asyncio.wait([ending, *floods], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            return None
+        # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
+        await asyncio.wait([output.closed for output in outputs], timeout=1.0)
+        return ending.result()
     finally:
-        for task in (ending, *readers):
-            task.cancel()
+        ending.cancel()
 
 
-async def _first(events: Sequence[asyncio.Event]) -> None:
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()
+class _Capture(asyncio.Protocol):
+    """Keeps the first and the last part of what comes through a pipe, in bounded memory.
 
-
-class _Capture:
-    """Keeps the first and the last part of a stream in bounded memory."""
+    The pipe is ours and not asyncio's, whose ``Process.wait`` also waits for every other holder of a pipe.
+    """
 
     def __init__(self, limit: int) -> None:
-        self.flooded = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self.flooded: asyncio.Future[None] = loop.create_future()
+        self.closed: asyncio.Future[None] = loop.create_future()
         self._half = limit // 2
+        self._most = max(16 * limit, 64 * _MEGABYTE)
         self._head = bytearray()
         self._tail = bytearray()
         self._total = 0
 
-    async def read(self, stream: asyncio.StreamReader) -> None:
-        while chunk := await stream.read(1 << 16):
-            self._total += len(chunk)
-            room = self._half - len(self._head)
-            self._head += chunk[:room]
-            self._tail += chunk[max(room, 0) :]
-            if len(self._tail) > 2 * self._half:
-                del self._tail[: -self._half]
-            if self._total > 16 * self._half:
-                self.flooded.set()
+    async def open(self, stack: contextlib.ExitStack) -> int:
+        """Start to read; returns the end for the program, which the caller closes."""
+        reading, writing = os.pipe()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: self, os.fdopen(reading, "rb", 0))
+        stack.callback(transport.close)
+        return writing
+
+    def data_received(self, data: bytes) -> None:
+        self._total += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[max(room, 0) :]
+        if len(self._tail) > 2 * self._half:
+            del self._tail[: -self._half]
+        if self._total > self._most and not self.flooded.done():
+            self.flooded.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
 
     def output(self) -> Output:
         kept = len(self._head) + len(self._tail)

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -243,6 +243,21 @@ class GitHubHost(CodeHost):
             account = parse(Account, await self._client.get(repository.installation_id, address, purpose), purpose)
             self._bot_id = account.id
         return self._bot_id
+
+    async def examine_app(self, needed: Mapping[str, str]) -> tuple[str, list[str]]:
+        """The App's slug, and which of the needed permissions (name → level) it does not have.
+
+        :raises CodeHostError: GitHub does not know the App, or its key.
+        """
+        purpose = "ask GitHub about the App"
+        app = parse(App, await self._client.get_as_app("app", purpose), purpose)
+        levels = ("none", "read", "write", "admin")
+        short = [
+            f"{name}: {level}"
+            for name, level in needed.items()
+            if levels.index(app.permissions.get(name, "none")) < levels.index(level)
+        ]
+        return app.slug, short
 
     async def _require_visible(self, repository: RepositoryRef) -> None:
         """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.

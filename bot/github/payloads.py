@@ -149,6 +149,7 @@ class Dependency(BaseModel):
 
 class App(BaseModel):
     slug: str
+    permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
 
 
 class CheckRunShown(BaseModel):

@@ -1,9 +1,7 @@
 """How fast the door is, against a bare handler and one that stores each request by itself, in the same run."""
 
-import asyncio
 import hashlib
 import hmac
-import json
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +10,6 @@ from pathlib import Path
 import orjson
 from aiohttp import web
 
-import migrations
 from bot.app import forge, served
 from bot.clock import SystemClock
 from bot.webhook import Door
@@ -33,7 +30,7 @@ async def test_webhooks_per_second(tmp_path: Path) -> None:
     bare = await _measure(_verified, body)
     with _table(tmp_path / "plain.db") as insert:
         plain = await _measure(insert, body)
-    async with _door(tmp_path / "forge.db") as door:
+    async with _door(tmp_path) as door:
         durable = await _measure(door.receive, body)
         ignored = await _measure(door.receive, body, event="star")
     print(f"\n\nWebhook to answer, 64 connections, payload of {body.stat().st_size / 1000:.0f} kB, SQLite synchronous=FULL")
@@ -64,7 +61,7 @@ async def test_answers_while_workers_run(tmp_path: Path) -> None:
 def _print(name: str, result: Result, baseline: Result) -> None:
     ratio = result.per_second / baseline.per_second
     times = f"p50 {result.percentile(0.5):6.1f} ms   p99 {result.percentile(0.99):6.1f} ms"
-    print(f"{name:40} {result.per_second:7.0f}/s   {times}   {ratio:5.2f}")
+    print(f"{name:40} {result.per_second:7.0f}/s   {times}   {ratio:5.2f}   {result.statuses}")
 
 
 async def _measure(handler: Handler, body: Path, event: str = "pull_request") -> Result:
@@ -116,11 +113,12 @@ class _table:
 
 
 @asynccontextmanager
-async def _door(database: Path) -> AsyncGenerator[Door]:
+async def _door(folder: Path) -> AsyncGenerator[Door]:
     """Forge's door alone: nothing works on what it stores."""
-    engine = sync_engine(f"sqlite:///{database}", busy_seconds=2.5)
-    migrations.upgrade(engine)
-    _make_queues(engine)
+    url = f"sqlite:///{folder / 'forge.db'}"
+    async with Simulator(folder / "github") as github, forge(settings(url, folder, github), door=False):
+        pass  # makes the tables
+    engine = sync_engine(url, busy_seconds=2.5)
     intake = Intake(engine, client(engine))
     intake.start()
     try:

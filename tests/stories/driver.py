@@ -19,6 +19,7 @@ from simulator.gitstore import FileContent
 from simulator.state import CheckRun, PullRequest, Repository, Review, ReviewComment
 from sqlalchemy import func, select
 from tests.clock import MovableClock
+from tests.databases import POLLING
 
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
@@ -115,7 +116,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "port": 0,
         "executor_id": "story",
         "write_interval": 0,
-        "queue_polling": 0.03,
+        "queue_polling": POLLING,
         **more,
     }
     return Settings.model_validate(values)

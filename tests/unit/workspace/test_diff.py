@@ -53,7 +53,15 @@ async def test_a_rename_without_edits_has_no_hunks(author: Author):
     assert (file.old_path, file.status, file.hunks) == ("old.py", ChangeStatus.renamed, ())
 
 
-async def test_files_that_are_less_than_half_alike_are_no_rename(author: Author):
+@pytest.mark.parametrize(("alike", "status"), [(60, ChangeStatus.renamed), (40, ChangeStatus.added)])
+async def test_half_alike_is_the_least_for_a_rename(author: Author, alike: int, status: ChangeStatus):
+    lines = [f"line {i:02}\n" for i in range(100)]
+    after = lines[:alike] + [f"more {i:02}\n" for i in range(100 - alike)]
+    change = await compare(author, {"old.py": "".join(lines)}, {"old.py": None, "new.py": "".join(after)})
+    assert change.files[0].status is status
+
+
+async def test_a_deleted_and_an_unlike_added_file_are_no_rename(author: Author):
     other = "".join(f"other {i}\n" for i in range(30))
     change = await compare(author, {"old.py": TEXT}, {"old.py": None, "new.py": other})
 

@@ -1,0 +1,124 @@
+"""Lets the writers of one SQLite file take turns, so that none starves and the door need not stand in line.
+
+SQLite makes a second writer try again after pauses, in no order: among many writers one can be unlucky for seconds.
+Within a process this is the line they stand in instead; between processes SQLite's own pauses remain.
+"""
+
+import sqlite3
+import threading
+from collections import deque
+from pathlib import Path
+from typing import Any, Self
+
+_WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "CREATE", "DROP", "ALTER")
+
+
+class Turns:
+    """The line before one database file. Who holds the turn may write."""
+
+    _of_file: dict[str, Self] = {}
+    _lock_of_files = threading.Lock()
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        self._urgent: deque[threading.Event] = deque()
+        self._ordinary: deque[threading.Event] = deque()
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        """The line of this file in this process."""
+        with cls._lock_of_files:
+            return cls._of_file.setdefault(str(Path(path).resolve()), cls())
+
+    def take(self, seconds: float, *, urgent: bool) -> bool:
+        """Wait for the turn, in the order of coming but behind the urgent ones; whether it came in time."""
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return True
+            mine = threading.Event()
+            line = self._urgent if urgent else self._ordinary
+            line.append(mine)
+        if mine.wait(seconds):
+            return True
+        with self._lock:
+            if mine.is_set():
+                return True
+            line.remove(mine)
+            return False
+
+    def give(self) -> None:
+        """Hand the turn to the next in line."""
+        with self._lock:
+            line = self._urgent or self._ordinary
+            if line:
+                line.popleft().set()
+            else:
+                self._taken = False
+
+
+class TurnTaking(sqlite3.Connection):
+    """A connection that waits for its turn before a transaction that writes, and gives it back at its end."""
+
+    turns: Turns
+    urgent: bool
+    patience: float
+    _mine = False
+
+    def cursor(self, factory: Any = None) -> sqlite3.Cursor:
+        return super().cursor(factory or _Cursor)
+
+    def commit(self) -> None:
+        try:
+            super().commit()
+        finally:
+            self.settle()
+
+    def rollback(self) -> None:
+        try:
+            super().rollback()
+        finally:
+            self.settle()
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._give()
+
+    def before(self, statement: str) -> None:
+        """Take the turn if the statement may open a transaction that writes."""
+        if self._mine or self.in_transaction or not statement.lstrip()[:8].upper().startswith(_WRITES):
+            return
+        if not self.turns.take(self.patience, urgent=self.urgent):
+            raise sqlite3.OperationalError("database is locked")
+        self._mine = True
+
+    def settle(self) -> None:
+        """Give the turn back unless the transaction is still open."""
+        if self._mine and not self.in_transaction:
+            self._give()
+
+    def _give(self) -> None:
+        if self._mine:
+            self._mine = False
+            self.turns.give()
+
+
+class _Cursor(sqlite3.Cursor):
+    connection: TurnTaking
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:
+        self.connection.before(sql)
+        try:
+            return super().execute(sql, parameters)
+        finally:
+            self.connection.settle()
+
+    def executemany(self, sql: str, parameters: Any, /) -> Self:
+        self.connection.before(sql)
+        try:
+            return super().executemany(sql, parameters)
+        finally:
+            self.connection.settle()
