@@ -11,7 +11,7 @@ from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
 from safety.decision import CONCLUSIONS, decide
 from safety.risk import Author, assess
-from workspace.git import Code
+from workspace.objects import Code
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that say how a project wants its code checked."""

@@ -90,7 +90,7 @@ def assess(
     """
     parts = [
         *_size(change),
-        *_areas(change.files, sensitive),
+        *_areas(change.paths or [file.path for file in change.files], sensitive),
         *_from_findings(findings),
         *_tests(change.files),
         *_coverage(change),
@@ -110,13 +110,13 @@ def _size(change: Change) -> list[RiskPart]:
     ]
 
 
-def _areas(files: Sequence[FileChange], sensitive: Sequence[str]) -> list[RiskPart]:
+def _areas(changed: Sequence[str], sensitive: Sequence[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
-    marked = [file.path for file in files if matches(file.path, sensitive)]
+    marked = [path for path in changed if matches(path, sensitive)]
     hits = [(_SENSITIVE, "sensitive", "Touches paths this repository calls sensitive", marked)]
     for area in _AREAS:
-        paths = [file.path for file in files if area.pattern.search(file.path) and not is_test(file.path)]
+        paths = [path for path in changed if area.pattern.search(path) and not is_test(path)]
         hits.append((area.points, area.code, area.text, paths))
     for points, code, text, paths in hits:
         if paths and left > 0:

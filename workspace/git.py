@@ -1,4 +1,4 @@
-"""Runs git so that nothing a repository contains can make it run something else, and reads changes out of objects."""
+"""Runs git so that nothing a repository contains can make it run something else."""
 
 import asyncio
 import os
@@ -6,34 +6,12 @@ import re
 import resource
 import shutil
 import signal
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from domain.changes import Change, FileChange, FileVersions
 from domain.errors import CodeAccessError, Recovery
-from workspace.diff import (
-    CLAIMS_GENERATED,
-    DEFAULT,
-    Attributes,
-    Entry,
-    Limits,
-    Patch,
-    Skipped,
-    choose,
-    pair,
-    parse_patch,
-    parse_raw,
-    printable,
-    rename_candidates,
-    skipped_by_content,
-    summarised,
-    within_diff,
-    within_sizes,
-)
 
 MEGABYTE = 1_000_000
 
@@ -76,8 +54,6 @@ _ENVIRONMENT: Mapping[str, str] = {
 }
 # How to reach the remote is the operator's business; nothing else of Forge's own environment is passed on.
 _NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO")
-
-_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/dev/null", "--ignore-submodules=none")
 
 
 class TooLarge(CodeAccessError):
@@ -295,239 +271,3 @@ def _signal(group: int, number: int) -> None:
 
 
 # --- reading -----------------------------------------------------------------------------------------------
-
-
-class Code(Protocol):
-    """A repository that a change and its contents can be read from."""
-
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
-        """What differs between two commits (or trees), with hunks as GitHub numbers them."""
-        ...
-
-    async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
-        """The contents of changed text files on both sides, by path at head."""
-        ...
-
-    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, as far as they exist there."""
-        ...
-
-
-class Objects:
-    """Reads a bare repository whose configuration is our own. Nothing is ever checked out."""
-
-    absent = "its content is not in the repository (a partial clone)"
-
-    def __init__(self, git: Git) -> None:
-        self.git = git
-
-    async def bring(self, blobs: Collection[str]) -> None:
-        """Make missing blobs available, as far as that is possible. Here: not at all."""
-
-    async def merge_base(self, base: str, head: str) -> str:
-        """The best common ancestor. Without one GitHub shows no diff either, so that is an error."""
-        found = await self.git.run("merge-base", "--end-of-options", base, head, expect=(0, 1))
-        if found.code == 1:
-            raise Unrelated(
-                f"{head[:10]} and its base {base[:10]} have no common ancestor, so there is nothing to compare.",
-                "Rebase the branch onto its base.",
-            )
-        return found.stdout.decode().strip()
-
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
-        """What differs between two commits or trees.
-
-        Blobs are brought twice at most, each time in one request: first what the names ask for and what
-        git compares to find renames, then what only the attributes made necessary.
-        """
-        entries = await self._entries(merge_base, head, "-M100%")
-        attribute_files = await self._attribute_files(merge_base, entries)
-        candidates = rename_candidates(entries, limits)
-        look, _ = choose(entries, Attributes(), limits)
-        sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
-        attributes = await self._attributes(attribute_files, sizes)
-        entries = await self._paired(merge_base, head, entries, candidates, sizes)
-
-        look, skipped = choose(entries, attributes, limits)
-        if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
-            sizes |= await self._sizes(unknown)
-        look, too_large = within_sizes(look, sizes, limits, self.absent)
-        look, unreadable = await self._readable(look, attributes)
-        files, too_long = within_diff(look, await self._patches(look), limits)
-        return Change(
-            merge_base=merge_base,
-            head_sha=head,
-            files=tuple(files),
-            not_looked_at=summarised([*skipped, *too_large, *unreadable, *too_long], limits),
-            total_files=len(entries),
-            additions=sum(file.additions for file in files),
-            deletions=sum(file.deletions for file in files),
-            paths=tuple(entry.name for entry in entries),
-        )
-
-    async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
-        """Contents of both sides by path at head."""
-        files = list(files)
-        wanted = {blob for file in files for blob in (file.old_blob, file.new_blob) if blob}
-        contents = await self.contents(wanted)
-        if lost := wanted - contents.keys():
-            await self.bring(lost)
-            contents |= await self.contents(lost)
-        if wanted - contents.keys():
-            raise CodeAccessError("Some of the changed files could not be read from the repository.")
-        return {
-            file.path: FileVersions(
-                base=contents[file.old_blob] if file.old_blob else None,
-                head=contents[file.new_blob] if file.new_blob else None,
-            )
-            for file in files
-        }
-
-    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, as far as they exist there; no links, nothing over a megabyte."""
-        named = await self._named(tree, [path.encode() for path in paths])
-        sizes = await self._sizes(set(named.values()))
-        contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
-        return {path: contents[blob] for path, blob in named.items() if blob in contents}
-
-    async def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
-        """The contents of those blobs that are here."""
-        if not blobs:
-            return {}
-        output = (await self.git.run("cat-file", "--batch", stdin=_lines(blobs), most=256 * MEGABYTE)).stdout
-        found: dict[str, bytes] = {}
-        at = 0
-        while at < len(output):
-            end = output.index(b"\n", at)
-            name, *described = output[at:end].decode().split(" ")
-            at = end + 1
-            if len(described) == 2:
-                size = int(described[1])
-                found[name] = output[at : at + size]
-                at += size + 1
-        return found
-
-    async def sizes(self, objects: Collection[str]) -> dict[str, int]:
-        """The sizes in bytes of those objects that are here."""
-        if not objects:
-            return {}
-        listed = await self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(objects))
-        pairs = (line.split(" ") for line in listed.stdout.decode().splitlines())
-        return {name: int(size) for name, size in pairs if size != "missing"}
-
-    async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
-        """The sizes of blobs, after bringing those that are missing."""
-        sizes = await self.sizes(blobs)
-        if missing := set(blobs) - sizes.keys():
-            await self.bring(missing)
-            sizes |= await self.sizes(missing)
-        return sizes
-
-    async def _entries(self, old: str, new: str, *options: str, only: Sequence[bytes] = ()) -> list[Entry]:
-        compared = await self.git.run(
-            *("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *_DIFF, *options),
-            *("--end-of-options", old, new, "--", *only),
-        )
-        return parse_raw(compared.stdout)
-
-    async def _attribute_files(self, tree: str, entries: Sequence[Entry]) -> dict[str, str]:
-        """The ``.gitattributes`` of the tree that concern the entries: directory → blob."""
-        paths = sorted(_attribute_paths(entries), key=lambda path: path.count(b"/"))
-        named = await self._named(tree, _fitting(paths))
-        return {path.removesuffix(".gitattributes"): blob for path, blob in named.items()}
-
-    async def _named(self, tree: str, paths: Sequence[bytes]) -> dict[str, str]:
-        """The regular files with these paths in a tree: path → blob."""
-        listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", tree, "--", *paths)
-        found: dict[str, str] = {}
-        for line in listed.stdout.split(b"\0"):
-            meta, _, path = line.partition(b"\t")
-            if path and meta.startswith(b"100"):
-                found[path.decode()] = meta.decode().split(" ")[2]
-        return found
-
-    async def _attributes(self, files: Mapping[str, str], sizes: Mapping[str, int]) -> Attributes:
-        small = {directory: blob for directory, blob in files.items() if sizes.get(blob, MEGABYTE) < MEGABYTE}
-        contents = await self.contents(set(small.values()))
-        return Attributes({directory: contents[blob] for directory, blob in small.items()})
-
-    async def _paired(
-        self, old: str, new: str, entries: Sequence[Entry], candidates: Sequence[Entry], sizes: Mapping[str, int]
-    ) -> list[Entry]:
-        """The entries with renames that were edited too (git's and GitHub's default: half alike)."""
-        here = [entry for entry in candidates if all(blob in sizes for blob in entry.blobs)]
-        paths = [entry.path for entry in here]
-        if len({entry.letter for entry in here}) < 2 or _fitting(paths) != paths:
-            return list(entries)
-        return pair(entries, await self._entries(old, new, "-M50%", "-l1000", only=paths))
-
-    async def _readable(self, entries: Sequence[Entry], attributes: Attributes) -> tuple[list[Entry], list[Skipped]]:
-        contents = await self.contents(set(_blobs(entries)))
-        look: list[Entry] = []
-        skipped: list[Skipped] = []
-        for entry in entries:
-            base, head = (contents[blob] if blob else None for blob in (entry.old_blob, entry.new_blob))
-            if reason := skipped_by_content(entry, base, head, attributes):
-                skipped.append(Skipped(entry.name, reason, matters=reason == CLAIMS_GENERATED and base is None))
-            else:
-                look.append(entry)
-        return look, skipped
-
-    async def _patches(self, entries: Sequence[Entry]) -> dict[int, Patch]:
-        """The hunks of each entry, by its place.
-
-        The blobs are compared under numbers instead of names, in two trees made for the purpose outside the
-        repository: no name can confuse the output, no attribute applies, and renames are as they were decided.
-        """
-        if not entries:
-            return {}
-        assert self.git.repository is not None
-        with tempfile.TemporaryDirectory(prefix="forge-") as objects:
-            environment = {
-                "GIT_OBJECT_DIRECTORY": objects,
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.git.repository / "objects"),
-            }
-            sides = _tree([entry.old_blob for entry in entries]) + _tree([entry.new_blob for entry in entries])
-            made = await self.git.run("mktree", "--batch", "--missing", stdin=sides, environment=environment)
-            old, new = made.stdout.decode().split()
-            patch = await self.git.run(
-                *("diff-tree", "-p", "-U3", "--inter-hunk-context=0", "--diff-algorithm=default", "--indent-heuristic"),
-                *("--no-renames", "--src-prefix=a/", "--dst-prefix=b/", *_DIFF, "--end-of-options", old, new),
-                environment=environment,
-                most=256 * MEGABYTE,
-            )
-        return parse_patch(patch.stdout)
-
-
-def _tree(blobs: Iterable[str | None]) -> bytes:
-    """Input for ``mktree --batch``: each blob under its number, and an empty line."""
-    return b"".join(b"100644 blob %s\t%d\n" % (blob.encode(), i) for i, blob in enumerate(blobs) if blob) + b"\n"
-
-
-def _blobs(entries: Iterable[Entry]) -> Iterable[str]:
-    return (blob for entry in entries for blob in entry.blobs)
-
-
-def _lines(names: Iterable[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
-
-
-def _attribute_paths(entries: Iterable[Entry]) -> set[bytes]:
-    found = {b".gitattributes"}
-    for entry in entries:
-        if printable(entry.path).encode() != entry.path:
-            continue
-        parts = entry.path.split(b"/")[:-1]
-        found |= {b"/".join(parts[:depth]) + b"/.gitattributes" for depth in range(1, len(parts) + 1)}
-    return found
-
-
-def _fitting(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:
-    """As many paths as fit on a command line."""
-    fitting: list[bytes] = []
-    for path in paths:
-        most -= len(path) + 9
-        if most < 0:
-            break
-        fitting.append(path)
-    return fitting

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from domain.changes import Change
 from domain.errors import CodeAccessError, Recovery
-from workspace.diff import DEFAULT, Limits, Skipped, printable, summarised
-from workspace.git import Git, Objects
+from workspace.diff import DEFAULT, Limits, Skipped, printable
+from workspace.git import Git
+from workspace.objects import Objects
+from workspace.selection import summarised
 
 # Settings of the user that change what a file in the working tree means as a blob. All others are left alone.
 _MEANING = ("core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase")

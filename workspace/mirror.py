@@ -17,7 +17,8 @@ from weakref import WeakValueDictionary
 from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
 from workspace.diff import DEFAULT, Limits
-from workspace.git import Git, Objects, TooLarge, said
+from workspace.git import Git, TooLarge, said
+from workspace.objects import Objects
 
 GIGABYTE = 1_000_000_000
 

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self, cast
 
 from pydantic import JsonValue
@@ -78,7 +79,7 @@ class WorkerPool:
 
     async def __aenter__(self) -> Self:
         self._folder = tempfile.mkdtemp(prefix="forge-pool-")
-        os.chmod(self._folder, 0o755)
+        Path(self._folder).chmod(0o755)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.size):
@@ -147,10 +148,12 @@ class WorkerPool:
         pause = 0.1
         while True:
             try:
-                return await self._add()
+                await self._add()
             except ToolError:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 10)
+            else:
+                return
 
     async def _add(self) -> None:
         worker = await _Worker.start(self._module, self._account, self._limits, self._folder)
@@ -175,7 +178,7 @@ class _Worker:
             "message": limits.message,
             "account": [account.uid, account.gid] if account else None,
         }
-        path = [os.path.abspath(entry) for entry in sys.path]
+        path = [str(Path(entry).absolute()) for entry in sys.path]
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-c", _BOOT, json.dumps(path), json.dumps(settings)),
             stdin=asyncio.subprocess.PIPE,
@@ -246,7 +249,8 @@ def serve(settings_text: str) -> None:
         jobs.prepare()
         _give_up_rights(settings)
     except Exception as error:
-        return _send(answers, {"error": f"{type(error).__name__}: {error}"})
+        _send(answers, {"error": f"{type(error).__name__}: {error}"})
+        return
     gc.collect()
     gc.freeze()
     _send(answers, {"ready": True})

@@ -20,7 +20,7 @@ import struct
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,10 +157,10 @@ class Sandbox:
         reason = self.why_not(level)
         if reason is not None:
             raise ToolError(f"Sandbox level {level} is not available: {reason}.")
-        return await self._run(command, level)
+        return await self.try_level(command, level)
 
     @contextlib.contextmanager
-    def folder(self) -> Iterator[Path]:
+    def folder(self) -> Generator[Path]:
         """A temporary folder whose content the unprivileged account can read, and no other account can."""
         with tempfile.TemporaryDirectory(prefix="forge-", ignore_cleanup_errors=True) as name:
             path = Path(name).resolve()
@@ -172,7 +172,8 @@ class Sandbox:
             os.chown(folder, 0, self.account.gid)
             folder.chmod(0o750)
 
-    async def _run(self, command: Command, level: int) -> Completed:
+    async def try_level(self, command: Command, level: int) -> Completed:
+        """Run a program at a level nobody has yet found to work; only the probe has a reason to."""
         with contextlib.ExitStack() as stack:
             argv, descriptors = self._command(command, level, stack)
             outputs = [_Capture(command.output), _Capture(min(command.output, _MEGABYTE))]
@@ -194,7 +195,7 @@ class Sandbox:
             return [*bubblewrap(command.folder, rules), "--", *inside], [rules]
         argv = list(command.argv)
         descriptors: list[int] = []
-        if self.account is not None and os.path.isabs(argv[0]):
+        if self.account is not None and Path(argv[0]).is_absolute():
             # The account may not be able to walk to the program (a virtualenv in root's home), but it may execute
             # what root has opened.
             program = os.open(argv[0], os.O_RDONLY)
@@ -336,7 +337,7 @@ def bubblewrap(folder: Path, seccomp: int) -> list[str]:
     for path in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt"):
         target = Path(path)
         if target.is_symlink():
-            argv += ["--symlink", os.readlink(path), path]
+            argv += ["--symlink", str(target.readlink()), path]
         elif target.is_dir():
             argv += ["--ro-bind", path, path]
     for path in ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl"):
@@ -454,7 +455,7 @@ async def _probed(level: int, name: str, script: str, user: str) -> SandboxLevel
     try:
         candidate = Sandbox((), unprivileged_account(user))
         with candidate.folder() as folder:
-            done = await candidate._run(Command((_SHELL, "-c", script), folder, seconds=10), level)
+            done = await candidate.try_level(Command((_SHELL, "-c", script), folder, seconds=10), level)
     except ToolError as error:
         return SandboxLevel(level, name, works=False, reason=error.message)
     said = (done.stdout.data + done.stderr.data).decode(errors="replace").strip()

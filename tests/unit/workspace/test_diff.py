@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 
 from domain.changes import Change, ChangeStatus, FileChange
 from tests.unit.workspace.remotes import Author, Files
-from workspace.diff import Attributes, Entry, Limits, choose, parse_raw, printable, skipped_by_content
-from workspace.git import Git, Objects
+from workspace.attributes import Attributes
+from workspace.diff import Entry, Limits, parse_raw, printable
+from workspace.git import Git
+from workspace.objects import Objects
+from workspace.selection import choose, skipped_by_content
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 31))
 

@@ -1,0 +1,132 @@
+"""Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, update
+
+from domain.commands import Sender
+from domain.findings import Finding
+from domain.ids import new_id
+from domain.runs import RepositoryRef
+from memory.database import Database
+from memory.tables import DismissalRow, MemoryRow
+
+CONFIDENCE_OF_PEOPLE = 0.7  # SPEC M3: what a memory taught by a person starts with
+
+
+@dataclass(frozen=True)
+class Dismissal:
+    """Who dismissed a finding, in which pull request, and why."""
+
+    name: str
+    number: int
+    by_login: str
+    reason: str
+
+
+async def add(
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    finding: Finding,
+    sender: Sender,
+    reason: str,
+    now: datetime,
+) -> str:
+    """Dismiss a finding and remember why; the memory's id. A finding that is dismissed already stays as it is."""
+    async with database.transaction() as session:
+        known = await session.scalar(
+            update(DismissalRow)
+            .where(
+                DismissalRow.repository_id == repository.id,
+                DismissalRow.number == number,
+                DismissalRow.fingerprint == finding.fingerprint,
+                DismissalRow.undone_at.is_(None),
+            )
+            .values(reason=DismissalRow.reason)
+            .returning(DismissalRow.memory_id)
+        )
+        if known is not None:
+            return known
+        memory = MemoryRow(
+            id=new_id(),
+            repository_id=repository.id,
+            kind="semantic",
+            content=f"{finding.rule} in {finding.path} was dismissed: {reason or 'no reason given'}",
+            context=f"reviewing {finding.category.value} in {finding.path}: {finding.message}",
+            tags=[finding.rule, finding.category.value, finding.path],
+            confidence=CONFIDENCE_OF_PEOPLE,
+            source=f"dismissal of {finding.id} in #{number} by {sender.login}",
+            created_at=now,
+            last_accessed=now,
+            access_count=0,
+            archived_at=None,
+        )
+        session.add(memory)
+        session.add(_row(repository, number, finding, sender, reason, memory.id, now))
+        return memory.id
+
+
+async def undo(database: Database, repository: RepositoryRef, number: int, name: str, now: datetime) -> bool:
+    """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
+    async with database.transaction() as session:
+        memories = (
+            await session.scalars(
+                update(DismissalRow)
+                .where(
+                    DismissalRow.repository_id == repository.id,
+                    DismissalRow.number == number,
+                    DismissalRow.name == name,
+                    DismissalRow.undone_at.is_(None),
+                )
+                .values(undone_at=now)
+                .returning(DismissalRow.memory_id)
+            )
+        ).all()
+        await session.execute(
+            update(MemoryRow).where(MemoryRow.id.in_(memories), MemoryRow.archived_at.is_(None)).values(archived_at=now)
+        )
+        return bool(memories)
+
+
+async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:
+    """Which of these findings were dismissed in this repository, in this pull request or an earlier one."""
+    async with database.transaction() as session:
+        rows = await session.scalars(
+            select(DismissalRow)
+            .where(
+                DismissalRow.repository_id == repository.id,
+                DismissalRow.fingerprint.in_(fingerprints),
+                DismissalRow.undone_at.is_(None),
+            )
+            .order_by(DismissalRow.id)
+        )
+        return {row.fingerprint: Dismissal(row.name, row.number, row.by_login, row.reason) for row in rows}
+
+
+def _row(
+    repository: RepositoryRef,
+    number: int,
+    finding: Finding,
+    sender: Sender,
+    reason: str,
+    memory_id: str,
+    now: datetime,
+) -> DismissalRow:
+    return DismissalRow(
+        id=new_id(),
+        repository_id=repository.id,
+        number=number,
+        name=finding.id,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        path=finding.path,
+        by_id=sender.id,
+        by_login=sender.login,
+        reason=reason,
+        memory_id=memory_id,
+        created_at=now,
+        undone_at=None,
+    )

@@ -1,0 +1,52 @@
+"""Keeps what people allowed and forbade: repositories that are paused, and strangers' heads that got an ok."""
+
+from datetime import datetime
+
+from sqlalchemy import delete
+
+from domain.commands import Sender
+from domain.runs import RepositoryRef
+from memory.database import Database, insert_new
+from memory.tables import OkRow, PauseRow
+
+
+async def pause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
+    """Stop everything in a repository; a repeated call changes nothing."""
+    values = {"repository_id": repository.id, "by_login": sender.login, "since": now}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, PauseRow, values))
+
+
+async def unpause(database: Database, repository: RepositoryRef) -> None:
+    """Let things go on."""
+    async with database.transaction() as session:
+        await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
+
+
+async def paused_by(database: Database, repository: RepositoryRef) -> str | None:
+    """The login of whoever paused the repository; None if nobody did."""
+    async with database.transaction() as session:
+        row = await session.get(PauseRow, repository.id)
+        return None if row is None else row.by_login
+
+
+async def give_ok(
+    database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, now: datetime
+) -> None:
+    """Let exactly this head of a stranger be looked at by everything."""
+    values = {
+        "repository_id": repository.id,
+        "number": number,
+        "head_sha": head_sha,
+        "by_id": sender.id,
+        "by_login": sender.login,
+        "given_at": now,
+    }
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, OkRow, values))
+
+
+async def has_ok(database: Database, repository: RepositoryRef, number: int, head_sha: str) -> bool:
+    """Whether somebody gave their ok for this head."""
+    async with database.transaction() as session:
+        return await session.get(OkRow, (repository.id, number, head_sha)) is not None
