@@ -1,6 +1,6 @@
 # Every command of the project. Each one installs first what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install lint test demo serve bench chaos lock clean
+.PHONY: help install lint test demo serve bench security chaos docs lock clean
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -30,8 +30,14 @@ serve: install ## the server, with the settings of the environment or .env
 bench: install ## the benchmarks: ratios against a baseline of the same run
 	$(BIN)/pytest tests/bench --capture=no --timeout=0
 
+security: install ## the threat cases, and the table of their results in docs/security.md
+	$(BIN)/python -m tests.threats.table
+
 chaos: install ## long sweeps of kills and faults
 	$(BIN)/pytest tests/chaos --capture=no --timeout=0
+
+docs: install ## write the pages that are generated from the code
+	$(BIN)/python -m bot.schema docs
 
 # From the public index only, for every platform. A pin stays unless told otherwise:
 # make lock UPGRADE=--upgrade, or UPGRADE='--upgrade-package NAME'.

@@ -16,12 +16,12 @@ from bot.github_limits import StoredLimits
 from bot.health import Health
 from bot.metrics import Metrics
 from bot.settings import Settings
-from bot.webhook import LARGEST_BODY, Door
+from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
 from domain.markers import Markers
 from domain.ports import Clock
-from memory.database import Database, sync_engine
-from pipeline.engine import EngineSettings, WorkflowEngine, client
-from pipeline.intake import Intake
+from memory.database import BUSY_SECONDS, Database, sync_engine
+from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
+from pipeline.intake import PATIENCE, Intake
 from pipeline.services import Services
 from pipeline.steps import PAUSES, Durable, durable
 from workspace.mirror import Mirrors
@@ -38,6 +38,22 @@ class Forge:
     metrics: Metrics
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How many seconds things are waited for. Tests have less of it.
+
+    :param body: for the body of a webhook.
+    :param door: for a delivery to become durable; its database connection has a little less.
+    :param worker: for the database, in everything else.
+    :param heartbeat: between two sweeps.
+    """
+
+    body: float = BODY_SECONDS
+    door: float = PATIENCE
+    worker: float = BUSY_SECONDS
+    heartbeat: float = HEARTBEAT
+
+
 @asynccontextmanager
 async def forge(
     settings: Settings,
@@ -46,6 +62,7 @@ async def forge(
     clock: Clock | None = None,
     pauses: Sequence[float] = PAUSES,
     durable: Durable = durable,
+    patience: Patience = Patience(),
 ) -> AsyncGenerator[Forge]:
     """Start everything on the running event loop; stop it again at the end.
 
@@ -53,27 +70,34 @@ async def forge(
     :param clock: another clock, in tests.
     :param pauses: seconds before each repetition of a failed step.
     :param durable: how a step is made durable.
+    :param patience: how long things are waited for.
     :raises ConfigurationError: if a setting is wrong.
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-        engine = sync_engine(settings.database_url)
+        engine = sync_engine(settings.database_url, busy_seconds=patience.worker)
         stack.callback(engine.dispose)
         await asyncio.to_thread(migrations.upgrade, engine)
-        database = Database(settings.database_url)
+        database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus)
         services = replace(await _services(settings, database, clock, stack), pauses=pauses, durable=durable)
         workflows = WorkflowEngine(
             services,
             engine,
-            EngineSettings(settings.slot, polling=settings.queue_polling, concurrent_runs=settings.concurrent_runs),
+            EngineSettings(
+                settings.slot,
+                polling=settings.queue_polling,
+                concurrent_runs=settings.concurrent_runs,
+                heartbeat=patience.heartbeat,
+            ),
         )
         await workflows.start()
         stack.push_async_callback(workflows.stop)
-        yield Forge(settings, services, workflows, await _door(settings, clock, stack) if door else None, metrics)
+        entrance = await _door(settings, clock, metrics, patience, stack) if door else None
+        yield Forge(settings, services, workflows, entrance, metrics)
 
 
 async def _services(settings: Settings, database: Database, clock: Clock, stack: AsyncExitStack) -> Services:
@@ -94,13 +118,14 @@ async def _services(settings: Settings, database: Database, clock: Clock, stack:
     )
 
 
-async def _door(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Door:
-    engine = sync_engine(settings.database_url, busy_seconds=2.5)
+async def _door(settings: Settings, clock: Clock, metrics: Metrics, patience: Patience, stack: AsyncExitStack) -> Door:
+    engine = sync_engine(settings.database_url, busy_seconds=patience.door * 0.8, urgent=True)
     stack.callback(engine.dispose)
-    intake = Intake(engine, client(engine))
+    intake = Intake(engine, client(engine), patience.door)
     intake.start()
     stack.push_async_callback(intake.stop)
-    return Door(intake, clock, settings.app_id, [secret.get_secret_value() for secret in settings.webhook_secret])
+    secrets = [secret.get_secret_value() for secret in settings.webhook_secret]
+    return Door(intake, clock, settings.app_id, secrets, body_seconds=patience.body, count=metrics.delivered)
 
 
 def application(running: Forge) -> web.Application:
@@ -120,7 +145,8 @@ def application(running: Forge) -> web.Application:
 @asynccontextmanager
 async def served(running: Forge) -> AsyncGenerator[int]:
     """Serve the HTTP surface; the port it is reached at."""
-    runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5)
+    # The signature is over the bytes as they came, so they are not decompressed.
+    runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5, auto_decompress=False)
     await runner.setup()
     try:
         site = web.TCPSite(runner, running.settings.host, running.settings.port)

@@ -99,12 +99,14 @@ def review(
 
 
 @cli.command()
-def demo() -> None:
+def demo(
+    stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
+) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
     from bot import demo as show  # imported late: nothing else needs the simulated GitHub
 
     configure("console", level=40)
-    raise typer.Exit(asyncio.run(show.run(Console())))
+    raise typer.Exit(asyncio.run(show.run(Console(), _stop_signal if stay else None)))
 
 
 def _run(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:

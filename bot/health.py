@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from pathlib import Path
 
 import structlog
@@ -13,6 +14,7 @@ from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 
+FRESH = 1.0  # seconds for which an answer of ``/readyz`` holds
 LEAST_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 
 
@@ -23,6 +25,9 @@ class Health:
         self._database = database
         self._workflows = workflows
         self._data_dir = data_dir
+        self._asked = asyncio.Lock()
+        self._looked_at = -FRESH
+        self._problems: list[str] = []
 
     async def alive(self, _request: web.Request) -> web.Response:
         """200 as long as the process answers."""
@@ -30,15 +35,26 @@ class Health:
 
     async def ready(self, _request: web.Request) -> web.Response:
         """200 if work can be done, else 503 with what is in the way: database, engine, disk."""
-        problems = [name for name, fine in [*(await self._parts())] if not fine]
+        async with self._asked:  # however many ask, the database is written to once a second
+            if time.monotonic() - self._looked_at >= FRESH:
+                self._problems = [name for name, fine in await self._parts() if not fine]
+                self._looked_at = time.monotonic()
+        problems = self._problems
         return web.Response(status=503 if problems else 200, text=(", ".join(problems) or "ready") + "\n")
 
     async def _parts(self) -> list[tuple[str, bool]]:
         return [
             ("database", await self._database_answers()),
             ("engine", self._workflows.is_running),
-            ("disk", shutil.disk_usage(self._data_dir).free >= LEAST_FREE),
+            ("disk", self._has_space()),
         ]
+
+    def _has_space(self) -> bool:
+        try:
+            return shutil.disk_usage(self._data_dir).free >= LEAST_FREE
+        except OSError as error:
+            log.warning("not_ready", error=str(error))
+            return False
 
     async def _database_answers(self) -> bool:
         try:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import migrations
@@ -38,7 +39,7 @@ async def runs(settings: Settings, state: RunState | None, limit: int, events_of
         table = Table("run", "pull request", "head", "state", "reason", "created", box=None)
         for row in await known.latest(database, limit, state):
             where = f"{row.owner}/{row.name}#{row.number}"
-            reason = f"{row.reason} {visible(row.detail)[:80]}".strip()
+            reason = escape(f"{row.reason} {visible(row.detail)[:80]}".strip())
             table.add_row(row.id, where, row.head_sha[:7], row.state, reason, f"{row.created_at:%Y-%m-%d %H:%M:%S}")
         Console().print(table)
 
@@ -48,7 +49,7 @@ async def deliveries(settings: Settings) -> None:
     async with _database(settings) as database:
         table = Table("event", "outcome", "reason", "deliveries", box=None)
         for (event, outcome, reason), number in sorted((await stored.counts(database)).items()):
-            table.add_row(visible(event), outcome, reason, str(number))
+            table.add_row(escape(visible(event)), outcome, escape(visible(reason)), str(number))
         Console().print(table)
 
 
@@ -84,7 +85,8 @@ async def _events(database: Database, run_id: str) -> None:
     table = Table("time", "type", "source", "seconds", "payload", box=None)
     for event in await ledger.replay(database, run_id):
         seconds = "" if event.duration is None else f"{event.duration:.2f}"
-        payload = visible(" ".join(f"{key}={value}" for key, value in event.payload.items() if value not in {None, ""}))
+        pairs = (f"{key}={value}" for key, value in event.payload.items() if value not in (None, ""))
+        payload = escape(visible(" ".join(pairs)))
         table.add_row(f"{event.time:%H:%M:%S.%f}"[:-3], event.type, event.source, seconds, payload)
     Console().print(table)
 

@@ -15,6 +15,7 @@ from bot import sarif
 from domain.findings import Severity
 from domain.ids import finding_id
 from domain.neutral import visible
+from domain.redaction import outgoing
 from domain.review import Decision, Review
 from pipeline import configuration
 from safety.risk import Author
@@ -44,7 +45,7 @@ async def _review(path: Path, base: str) -> tuple[Review, str | None]:
     async with local(path, base) as code, Toolbox.start() as toolbox:
         change = await code.change(code.merge_base_sha, code.head)
         config_file = (await code.read(code.merge_base_sha, [configuration.PATH])).get(configuration.PATH)
-        loaded = configuration.parse(config_file or b"")
+        loaded = configuration.of_checkout(config_file)
         result = await reviewer.review(
             change, code, toolbox, loaded.configuration, Author(), _no_dependencies, trusted=True
         )
@@ -59,27 +60,32 @@ async def _no_dependencies() -> None:
 
 def _print(console: Console, review: Review, problem: str | None) -> None:
     if problem:
-        console.print(f"[yellow]{escape(problem)}[/]")
+        console.print(f"[yellow]{show(problem)}[/]")
     if review.findings:
         table = Table("severity", "where", "rule", "what", box=None, pad_edge=False)
         for finding in review.findings:
             table.add_row(
                 f"[{_COLOURS[finding.severity]}]{finding.severity}[/]",
-                escape(visible(finding.where)),
-                escape(finding.rule),
-                escape(visible(finding.message)),
+                show(finding.where),
+                show(finding.rule),
+                show(finding.message),
             )
         console.print(table)
     for layer in review.layers:
         for text in (layer.missing, *(f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem)):
             if text:
-                console.print(f"[yellow]! {escape(text)}[/]")
+                console.print(f"[yellow]! {show(text)}[/]")
     for entry in review.not_looked_at:
-        console.print(f"[dim]not looked at: {escape(visible(entry.path))}: {escape(entry.reason)}[/]")
+        console.print(f"[dim]not looked at: {show(entry.path)}: {show(entry.reason)}[/]")
     changed = f"{review.files} files, +{review.additions} -{review.deletions}"
     console.print(
         f"\n[bold]{review.decision.replace('_', ' ')}[/] · risk {review.risk.level} ({review.risk.score} of 100) · "
         f"{changed} · {review.seconds:.2f} s"
     )
     for reason in review.reasons:
-        console.print(f"  {escape(reason.text)}")
+        console.print(f"  {show(reason.text)}")
+
+
+def show(text: str) -> str:
+    """Text of tools and of the repository as the terminal may get it: no sequences, no markup, no secret."""
+    return escape(outgoing(visible(text)))

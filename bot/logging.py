@@ -1,21 +1,30 @@
-"""Structured logs on standard error, for people or as JSON lines."""
+"""Structured logs on standard error, for people or as JSON lines. Nothing is written that is not redacted first."""
 
 import logging
 import sys
-from typing import Any
+import threading
+import traceback
+from collections.abc import Mapping, MutableMapping
+from types import TracebackType
+from typing import Any, cast
 
 import structlog
 
+from domain.neutral import visible
+from domain.redaction import outgoing
+
 
 def configure(log_format: str, level: int = logging.INFO) -> None:
-    """Set up logging for the process.
+    """Set up logging for the process, and what Python itself prints of an exception nobody caught.
 
     :param log_format: ``console`` or ``json``.
     """
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     )
     structlog.configure(
         processors=[
@@ -23,10 +32,60 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            without_secrets,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    logging.setLogRecordFactory(Record)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    sys.excepthook = _print_uncaught
+    threading.excepthook = _print_uncaught_in_thread
+
+
+def without_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The structlog processor: every value of the line as it may leave, nested ones and exceptions included."""
+    return {_shown(key): _safe(value) for key, value in event.items()}
+
+
+class Record(logging.LogRecord):
+    """A record of the standard library's logging, safe whichever handler writes it; libraries bring their own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.exc_info and self.exc_info[0] is not None:
+            self.exc_text = _shown("".join(traceback.format_exception(*self.exc_info)).rstrip())
+        if self.stack_info:
+            self.stack_info = _shown(self.stack_info)
+
+    def getMessage(self) -> str:  # noqa: N802  # the standard library's name
+        return _shown(super().getMessage())
+
+
+def _safe(value: object) -> object:
+    """The value with texts redacted. What is neither text nor number is written by its ``repr``, so that is taken."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return _shown(value)
+    if isinstance(value, Mapping):
+        return {_shown(str(key)): _safe(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_safe(item) for item in cast("list[object]", value)]
+    return _shown(repr(value))
+
+
+def _shown(text: str) -> str:
+    return outgoing(visible(text))
+
+
+def _print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(_shown("".join(traceback.format_exception(kind, error, trace))))
+
+
+def _print_uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_type is not SystemExit:
+        value = args.exc_value or args.exc_type()
+        _print_uncaught(args.exc_type, value, args.exc_traceback)

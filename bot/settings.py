@@ -1,13 +1,20 @@
 """The operator's settings, from the environment or ``.env`` (CONTRACT, Settings)."""
 
+import re
 import socket
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from agents.models import Models, Task
 from domain.errors import ConfigurationError
+from domain.money import Ceilings, Fixed, micro
+
+_MODEL = r"^[a-z][a-z0-9-]*:\S+$"
+_PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
 class Settings(BaseSettings):
@@ -30,6 +37,13 @@ class Settings(BaseSettings):
     sandbox: Literal["auto", "bwrap", "landlock", "none"] = "auto"
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
+    strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)
+    fast_model: str = Field(default="anthropic:claude-haiku-4-5", pattern=_MODEL)
+    model_prices: Annotated[dict[str, Fixed], NoDecode] = {}
+    ceiling_phase: Decimal | None = Field(default=None, ge=0)
+    ceiling_run: Decimal | None = Field(default=None, ge=0)
+    ceiling_day: Decimal | None = Field(default=None, ge=0)
+    ceiling_installation: Decimal | None = Field(default=None, ge=0)
     write_interval: float = Field(default=1.0, ge=0, le=60)
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
@@ -39,10 +53,33 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
+    @field_validator("model_prices", mode="before")
+    @classmethod
+    def _prices(cls, value: Any) -> Any:
+        """``NAME=INPUT/OUTPUT``, comma-separated, in USD per million tokens."""
+        if not isinstance(value, str):
+            return value
+        found = [_PRICE.fullmatch(part.strip()) for part in value.split(",") if part.strip()]
+        if not all(found):
+            raise ValueError("write NAME=INPUT/OUTPUT, e.g. openai:my-model=0.5/1.5, several with commas")
+        return {match[1]: Fixed(Decimal(match[2]), Decimal(match[3])) for match in found if match}
+
     @field_validator("github_api_url", "github_web_url")
     @classmethod
     def _no_slash(cls, value: str) -> str:
         return value.rstrip("/")
+
+    @property
+    def models(self) -> Models:
+        """The models by task. Their keys are read from the environment by the providers' SDKs."""
+        return Models({Task.strong: self.strong_model, Task.fast: self.fast_model}, self.model_prices)
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """The limits of money that no repository can raise."""
+        names = ("phase", "run", "day", "installation")
+        set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
+        return Ceilings(**{name: None if usd is None else micro(usd) for name, usd in set_ones.items()})
 
     @property
     def slot(self) -> str:

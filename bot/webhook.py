@@ -1,15 +1,17 @@
 """The webhook door: read, verify, translate, make durable, then answer within milliseconds (CONTRACT, HTTP)."""
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import parse_qs
 
 import orjson
 import structlog
-from aiohttp import web
+from aiohttp import ClientPayloadError, web
 
 from domain.commands import Ignored
 from domain.errors import DatabaseUnavailable
@@ -21,9 +23,14 @@ from pipeline.intake import Intake
 log = structlog.get_logger(__name__)
 
 LARGEST_BODY = 25 * 1024 * 1024  # GitHub never sends more
-BODY_SECONDS = 8.0  # GitHub gives up after 10
+LARGE_BODY = 1024 * 1024  # few are that large, so only some of them are read at a time
+MOST_LARGE_BODIES = 8
+BODY_SECONDS = 5.0  # with the time to store it well under the 10 after which GitHub gives up
 
+_EVENT = "X-GitHub-Event"
+_GUID = "X-GitHub-Delivery"
 _SIGNATURE = "X-Hub-Signature-256"
+_SHAPE = re.compile(r"sha256=[0-9a-f]{64}")
 
 
 class Refused(Exception):
@@ -39,55 +46,108 @@ class Door:
     """Answers webhooks.
 
     :param secrets: accepted webhook secrets; two while one is being replaced.
+    :param body_seconds: how long a body may take to arrive.
+    :param count: told the status and the outcome of each answer.
     """
 
-    def __init__(self, intake: Intake, clock: Clock, app_id: int, secrets: Sequence[str]) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        clock: Clock,
+        app_id: int,
+        secrets: Sequence[str],
+        *,
+        body_seconds: float = BODY_SECONDS,
+        count: Callable[[int, str], None] = lambda status, outcome: None,
+    ) -> None:
         self._intake = intake
         self._clock = clock
         self._app_id = app_id
         self._secrets = [secret.encode() for secret in secrets]
+        self._body_seconds = body_seconds
+        self._count = count
+        self._large_bodies = 0  # that are being received
 
     async def receive(self, request: web.Request) -> web.Response:
         """The handler of ``POST /webhook``. Never 500."""
         try:
-            event, guid = _header(request, "X-GitHub-Event"), _header(request, "X-GitHub-Delivery")
-            body = await _read(request)
-            self._verify(body, request.headers.get(_SIGNATURE, ""))
-            payload = _parse(body, request.content_type)
+            status, outcome, why = 202, *await self._take(request)
         except Refused as refused:
-            return _answer(refused.status, refused.why)
-        return await self._accept(event, guid, payload)
+            status, outcome, why = refused.status, "refused", refused.why
+        except DatabaseUnavailable as error:
+            log.error("webhook.not_stored", guid=request.headers.get(_GUID), error=str(error))
+            status, outcome, why = 503, "not stored", "Please send it again."
+        except Exception:
+            log.exception("webhook.unexpected", guid=request.headers.get(_GUID))
+            status, outcome, why = 503, "not stored", "Forge made a mistake of its own; its log has the details."
+        self._count(status, outcome)
+        return _answer(status, f"{outcome}: {why}" if why else outcome)
 
-    async def _accept(self, event: str, guid: str, payload: Mapping[str, Any] | Ignored) -> web.Response:
+    async def _take(self, request: web.Request) -> tuple[str, str]:
+        """Make a delivery durable; what became of it, and why."""
+        delivery = await self._delivery(request)  # the body is forgotten before the database is waited for
+        if not await self._intake.accept(delivery):
+            return "seen before", ""
+        return ("ignored", delivery.reason) if delivery.command is None else ("accepted", "")
+
+    async def _delivery(self, request: web.Request) -> Delivery:
+        event, guid = _header(request, _EVENT), _header(request, _GUID)
+        signature = request.headers.get(_SIGNATURE, "")
+        if not _SHAPE.fullmatch(signature):
+            raise Refused(401, f"The {_SIGNATURE} header is missing or malformed.")
+        body = await self._read(request)
+        self._verify(body, signature)
+        payload = _parse(body, request.content_type)
         wanted = payload if isinstance(payload, Ignored) else translate(event, payload, self._app_id)
-        ignored = isinstance(wanted, Ignored)
-        action = "" if isinstance(payload, Ignored) else str(payload.get("action") or "")
-        delivery = Delivery(
+        return Delivery(
             guid=guid,
             event=event[:100],
-            action=action[:100],
+            action=_action(payload),
             received_at=self._clock.now(),
-            command=None if ignored else wanted.model_dump(mode="json"),
-            reason=wanted.reason if ignored else "",
+            command=None if isinstance(wanted, Ignored) else wanted.model_dump(mode="json"),
+            reason=wanted.reason if isinstance(wanted, Ignored) else "",
         )
+
+    async def _read(self, request: web.Request) -> bytes:
+        if request.content_length is not None and request.content_length > LARGEST_BODY:
+            raise Refused(413, "The body is larger than 25 MB.")
+        chunks: list[bytes] = []
+        size = 0
         try:
-            new = await self._intake.accept(delivery)
-        except DatabaseUnavailable as error:
-            log.error("webhook.not_stored", guid=guid, error=str(error))
-            return _answer(503, "The delivery could not be stored; please send it again.")
-        if not new:
-            return _answer(202, "seen before")
-        return _answer(202, f"ignored: {wanted.reason}" if ignored else "accepted")
+            async with asyncio.timeout(self._body_seconds):
+                with contextlib.ExitStack() as place:
+                    async for chunk in request.content.iter_any():
+                        if size <= LARGE_BODY < size + len(chunk):
+                            place.enter_context(self._place_for_a_large_body())
+                        size += len(chunk)
+                        if size > LARGEST_BODY:
+                            raise Refused(413, "The body is larger than 25 MB.")
+                        chunks.append(chunk)
+        except TimeoutError:
+            raise Refused(408, f"The body did not arrive within {self._body_seconds:g} s.") from None
+        except (ConnectionError, web.RequestPayloadError, ClientPayloadError):
+            raise Refused(400, "The body was cut off or malformed.") from None
+        return b"".join(chunks)
+
+    @contextlib.contextmanager
+    def _place_for_a_large_body(self) -> Generator[None]:
+        if self._large_bodies >= MOST_LARGE_BODIES:
+            raise Refused(503, "Too many large bodies at once; please send it again.")
+        self._large_bodies += 1
+        try:
+            yield
+        finally:
+            self._large_bodies -= 1
 
     def _verify(self, body: bytes, signature: str) -> None:
         """GitHub, "Validating webhook deliveries": HMAC-SHA256 over the raw bytes, compared in constant time."""
-        given = signature.encode("utf-8", "replace")
+        given = signature.encode()
         valid = [
             hmac.compare_digest(b"sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest().encode(), given)
             for secret in self._secrets
         ]
         if not any(valid):
-            raise Refused(401, f"The {_SIGNATURE} header is missing or does not match the body.")
+            raise Refused(401, f"The {_SIGNATURE} header does not match the body.")
 
 
 def _header(request: web.Request, name: str) -> str:
@@ -97,23 +157,9 @@ def _header(request: web.Request, name: str) -> str:
     return value
 
 
-async def _read(request: web.Request) -> bytes:
-    if request.content_length is not None and request.content_length > LARGEST_BODY:
-        raise Refused(413, "The body is larger than 25 MB.")
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.content.iter_any():
-                size += len(chunk)
-                if size > LARGEST_BODY:
-                    raise Refused(413, "The body is larger than 25 MB.")
-                chunks.append(chunk)
-    except TimeoutError:
-        raise Refused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
-    except (ConnectionError, web.RequestPayloadError):
-        raise Refused(400, "The body was cut off.") from None
-    return b"".join(chunks)
+def _action(payload: Mapping[str, Any] | Ignored) -> str:
+    action = None if isinstance(payload, Ignored) else payload.get("action")
+    return action[:100] if isinstance(action, str) and action.isprintable() else ""
 
 
 def _parse(body: bytes, content_type: str) -> Mapping[str, Any] | Ignored:
@@ -128,7 +174,7 @@ def _parse(body: bytes, content_type: str) -> Mapping[str, Any] | Ignored:
     try:
         payload = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        if "recursion" in str(error).lower():
+        if "depth limit" in str(error):
             return Ignored(reason="nested_too_deep")
         raise Refused(400, "The body is not JSON.") from None
     if not isinstance(payload, dict):
@@ -138,6 +184,6 @@ def _parse(body: bytes, content_type: str) -> Mapping[str, Any] | Ignored:
 
 def _answer(status: int, text: str) -> web.Response:
     response = web.Response(status=status, text=text + "\n")
-    if status in {408, 413}:
+    if status >= 400:
         response.force_close()  # the rest of the body is not waited for
     return response

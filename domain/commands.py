@@ -1,11 +1,14 @@
 """Everything a webhook can ask Forge to do, as one closed union."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from domain.conversation import CommentRef
 from domain.runs import RepositoryRef, Trigger
+from domain.slash import Mistake, SlashCommand
 
 
 class Sender(BaseModel):
@@ -76,8 +79,49 @@ class EndInstallation(Command):
     sender: Sender
 
 
+class ObeyComment(Command):
+    """Do what a comment says in its ``/forge`` lines, in their order, and answer it.
+
+    :param number: of the issue or the pull request.
+    :param comment: the comment, whose author is ``sender``.
+    :param written_at: when it was written, so that a later push is not mistaken for what it spoke of.
+    :param head_sha: the pull request's head as the event saw it; None below an issue comment, where GitHub leaves
+        it out.
+    :param opened_by: account id of who opened the issue or pull request; None if it was deleted.
+    :param asked: at least one.
+    """
+
+    kind: Literal["obey_comment"] = "obey_comment"
+    repository: RepositoryRef
+    number: int
+    is_pull_request: bool
+    comment: CommentRef
+    written_at: datetime
+    head_sha: str | None
+    opened_by: int | None
+    sender: Sender
+    asked: tuple[SlashCommand | Mistake, ...]
+
+
+class NoteThread(Command):
+    """A person resolved a review thread that an App began, or opened it again (DESIGN §6).
+
+    :param root: id of the comment the thread began with; only a thread of Forge's own means anything.
+    :param thread: node id of the thread.
+    """
+
+    kind: Literal["note_thread"] = "note_thread"
+    repository: RepositoryRef
+    number: int
+    root: int
+    thread: str
+    is_resolved: bool
+    head_sha: str
+    sender: Sender
+
+
 AnyCommand = Annotated[
-    ReviewPullRequest | ReviewCheckedHead | EndPullRequest | EndInstallation,
+    ReviewPullRequest | ReviewCheckedHead | EndPullRequest | EndInstallation | ObeyComment | NoteThread,
     Field(discriminator="kind"),
 ]
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)

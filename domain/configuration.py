@@ -1,6 +1,106 @@
-"""What a repository configures in ``.github/forge.yml``, with its defaults."""
+"""What a repository configures in ``.github/forge.yml``: every section and key, its default and its bounds."""
 
-from pydantic import BaseModel, ConfigDict, Field
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+
+LONGEST_WAIT = timedelta(days=30)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def duration(text: str) -> timedelta:
+    """The time that a configuration writes as ``30m``, ``24h`` or ``7d``."""
+    return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+
+
+def _bounded(text: str) -> str:
+    if duration(text) > LONGEST_WAIT:
+        raise ValueError(f"is longer than {LONGEST_WAIT.days} days")
+    return text
+
+
+def _glob(pattern: str) -> str:
+    if pattern.startswith("!"):
+        raise ValueError("starts with “!”, and patterns cannot be negated: use the list that leaves out")
+    if pattern.startswith("/"):
+        raise ValueError("starts with “/”, and paths begin at the root of the repository without one")
+    if "\\" in pattern or _CONTROL.search(pattern):
+        raise ValueError("holds a backslash or a control character; folders are separated by “/”")
+    if {".", ".."} & set(pattern.split("/")):
+        raise ValueError("holds “.” or “..” as a folder, and no path does")
+    return pattern
+
+
+def _one_line(value: object) -> object:
+    """A command as one line; a list of words is quoted so that splitting it gives these words again."""
+    if isinstance(value, list):
+        words: list[object] = value  # pyright: ignore[reportUnknownVariableType]
+        if not words or not all(isinstance(word, str) for word in words):
+            raise ValueError("is not a list of words")
+        return shlex.join(map(str, words))
+    return value
+
+
+def _command(line: str) -> str:
+    if _CONTROL.search(line):
+        raise ValueError("holds a line break or another control character; write one command on one line")
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        raise ValueError("has a quotation mark that is not closed") from None
+    if not words or not words[0]:
+        raise ValueError("names no program")
+    return line
+
+
+Glob = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    AfterValidator(_glob),
+    Field(examples=["src/**", "**/*.lock"]),
+]
+Globs = Annotated[tuple[Glob, ...], Field(max_length=200)]
+CommandLine = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=500),
+    AfterValidator(_command),
+    BeforeValidator(_one_line),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1, "maxLength": 500},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
+Duration = Annotated[
+    str, StringConstraints(pattern=r"^[1-9][0-9]{0,4}[mhd]$"), AfterValidator(_bounded), Field(examples=["30m", "24h"])
+]
+BotName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,38}(\[bot\])?$"),
+    Field(examples=["dependabot", "renovate"]),
+]
+AccountName = Annotated[
+    str,
+    StringConstraints(pattern=r"^@?[A-Za-z0-9][A-Za-z0-9-]{0,38}(/[A-Za-z0-9._-]{1,100})?$"),
+    Field(examples=["octocat", "acme/architects"]),
+]
+LinterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,29}$"), Field(examples=["eslint"])]
+GateName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$"), Field(examples=["large_change"])]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=50, pattern=r"^[^\x00-\x1f,]+$")]
+Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+Calls = Annotated[int, Field(ge=1, le=200)]
+Minutes = Annotated[int, Field(ge=1, le=1440)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Level = Annotated[int, Field(ge=0, le=4)]
 
 
 class Section(BaseModel):
@@ -9,49 +109,338 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Preset(StrEnum):
+    """A named set of limits and a maximum level (SPEC S13)."""
+
+    conservative = "conservative"
+    standard = "standard"
+    aggressive = "aggressive"
+    production = "production"
+
+
+class Forks(StrEnum):
+    """What becomes of a pull request from a fork before a person gave the ok for its head."""
+
+    first_time_needs_ok = "first_time_needs_ok"  # from someone new: layers 1 and 2 only
+    needs_ok = "needs_ok"  # from anyone: layers 1 and 2 only
+    ignore = "ignore"  # not reviewed unless a person asks
+
+
 class Linter(Section):
     """A linter that prints SARIF 2.1.0 on standard output.
 
-    :param name: how findings name it: lower case letters, digits and dashes.
-    :param run: the command line, split like a shell would but run without one; the changed files are appended.
-    :param paths: glob patterns of the files it is given.
+    It may execute what a pull request contains, so it runs in a sandbox of level 2 or better and nowhere else.
     """
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,29}$")
-    run: str = Field(min_length=1, max_length=500)
-    paths: tuple[str, ...] = ("**",)
+    name: LinterName = Field(description="How findings name it.")
+    run: CommandLine = Field(
+        description="Its command, split into words as a shell would but run without one; changed files are appended."
+    )
+    paths: Globs = Field(default=("**",), description="The files it is given.")
 
 
 class Paths(Section):
-    """Which files are looked at: all that match ``include`` and none of ``exclude``."""
+    """Which files are looked at: all that match `include` and none of `exclude`."""
 
-    include: tuple[str, ...] = ("**",)
-    exclude: tuple[str, ...] = ()
+    include: Globs = Field(default=("**",), description="Files that are looked at.")
+    exclude: Globs = Field(default=(), description="Files that are left out even so; the check names them.")
 
 
 class ReviewSettings(Section):
-    """The ``review`` section."""
+    """The review of pull requests."""
 
-    on_pull_request: bool = True
-    drafts: bool = False
-    paths: Paths = Paths()
-    linters: tuple[Linter, ...] = ()
-    max_comments: int = Field(default=25, ge=0, le=100)
-    model: bool = True
+    on_pull_request: bool = Field(default=True, description="Review pull requests without being asked.")
+    drafts: bool = Field(default=False, description="Review drafts, too.")
+    forks: Forks = Field(
+        default=Forks.first_time_needs_ok,
+        description="Forks. `first_time_needs_ok`: someone new gets layers 1 and 2, and no model, test or push "
+        "before a person's ok for that head. `needs_ok`: the same for everyone. `ignore`: not reviewed unless asked.",
+    )
+    paths: Paths = Field(default=Paths(), description="Which files are looked at.")
+    linters: tuple[Linter, ...] = Field(default=(), max_length=10, description="More linters for layer 1.")
+    max_comments: int = Field(
+        default=25, ge=0, le=100, description="Inline comments per review; the check lists the rest."
+    )
+    model: bool = Field(
+        default=True, description="Let a model read what is above low risk. Without it layers 1 and 2 decide."
+    )
+    never_send: Globs = Field(default=(), description="Files whose content no model provider gets to see.")
+    dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
+    bots: tuple[BotName, ...] = Field(
+        default=("dependabot",), max_length=50, description="Bots whose pull requests are reviewed."
+    )
 
 
-class ProtectedPaths(BaseModel):
-    """The ``paths`` section, as far as it is read today."""
+class Commands(Section):
+    """The repository's own commands. Each runs in the sandbox, split into words as a shell would, without a shell."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    setup: CommandLine | None = Field(default=None, description="Prepares a checkout.")
+    test: CommandLine | None = Field(default=None, description="Runs the tests.")
+    lint: CommandLine | None = Field(default=None, description="Checks the style.")
+    typecheck: CommandLine | None = Field(default=None, description="Checks the types.")
+    build: CommandLine | None = Field(default=None, description="Builds the artifact.")
+    network: bool = Field(default=False, description="Let `setup` reach the network.")
 
-    sensitive: tuple[str, ...] = ()
+
+class PhaseBudgets(Section):
+    """USD per phase of a run."""
+
+    planning: Dollars = 5
+    implementation: Dollars = 10
+    review: Dollars = 2
+    testing: Dollars = 3
+    deployment: Dollars = 2
 
 
-class Configuration(BaseModel):
-    """The whole file. Sections that no part of Forge reads yet are let through."""
+class Budgets(Section):
+    """What may be spent on models, in USD; the smallest one that applies holds."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    phase: PhaseBudgets = Field(default=PhaseBudgets(), description="That phase of a run.")
+    run: Dollars = Field(default=50, description="Per run.")
+    day: Dollars = Field(default=200, description="Per day (UTC) in this repository.")
+
+
+class IterationBreaker(Section):
+    """Model calls per phase of a run."""
+
+    planning: Calls = 20
+    implementation: Calls = 50
+    review: Calls = 10
+    testing: Calls = 5
+    deployment: Calls = 3
+    other: Calls = Field(default=10, description="Any other phase.")
+    warn: Share = Field(default=0.8, description="Share of the limit at which a warning is given.")
+    stagnation: int = Field(default=3, ge=2, le=20, description="Calls in a row without progress.")
+
+
+class TimeBreaker(Section):
+    """Minutes of work per phase of a run. Waiting for people, queues or rate limits does not count."""
+
+    planning: Minutes = 30
+    implementation: Minutes = 60
+    review: Minutes = 30
+    testing: Minutes = 20
+    deployment: Minutes = 15
+    total: Minutes = Field(default=120, description="The whole run.")
+    warn: Share = Field(default=0.9, description="Share of the limit at which a warning is given.")
+
+
+class ErrorRateBreaker(Section):
+    """Share of failed calls within a sliding window."""
+
+    window_minutes: int = Field(default=5, ge=1, le=60, description="Length of the window.")
+    max_events: int = Field(default=1000, ge=20, le=10_000, description="Most calls that are looked at.")
+    min_events: int = Field(default=20, ge=5, le=1000, description="Fewer calls than this say nothing.")
+    warn: Share = Field(default=0.10, description="Share at which a warning is given.")
+    trip: Share = Field(default=0.25, description="Share at which it trips.")
+    reset_minutes: int = Field(default=5, ge=1, le=1440, description="Until one trial call is made.")
+
+
+class Breakers(Section):
+    """Circuit breakers. The one for cost is `budgets`."""
+
+    iteration: IterationBreaker = Field(default=IterationBreaker(), description="Model calls in that phase of a run.")
+    time: TimeBreaker = Field(
+        default=TimeBreaker(), description="Minutes of work in that phase of a run; waiting does not count."
+    )
+    error_rate: ErrorRateBreaker = Field(default=ErrorRateBreaker(), description="Errors.")
+
+
+class Guards(Section):
+    """What stops one task of an agent."""
+
+    max_iterations: int = Field(default=10, ge=1, le=50, description="Model calls.")
+    max_runtime_minutes: int = Field(default=15, ge=1, le=60, description="Minutes.")
+    consecutive_errors: int = Field(default=3, ge=1, le=20, description="Errors of the same kind in a row.")
+
+
+class Gate(Section):
+    """A question that a person answers. A gate of your own needs `phase`, `when` and `prompt`."""
+
+    phase: Literal["planning", "implementation", "review", "testing", "deployment", "any"] | None = Field(
+        default=None, description="The phase it belongs to."
+    )
+    when: str | None = Field(
+        default=None, min_length=1, max_length=300, description="The condition under which it is asked."
+    )
+    prompt: str | None = Field(default=None, min_length=1, max_length=500, description="What the person is asked.")
+    timeout: Duration | None = Field(
+        default=None, description="After this it is rejected and escalated. A gate of your own without it: `24h`."
+    )
+    role: Literal["write", "maintain", "admin"] | None = Field(
+        default=None, description="Who at least may answer. A gate of your own without it: `write`."
+    )
+    escalate: tuple[AccountName, ...] = Field(
+        default=(), max_length=10, description="Accounts or teams told after that time."
+    )
+
+
+class Ladder(Section):
+    """Bounds of the automation ladder. The level itself is earned, or set with `/forge level`."""
+
+    max_level: Level = Field(default=4, description="The highest level Forge may reach.")
+    pinned: Level | None = Field(default=None, description="Hold this level, or `max_level` if that is lower.")
+
+
+class PathRule(Section):
+    """Only these agents may change these files."""
+
+    paths: Globs = Field(min_length=1, description="The files.")
+    roles: tuple[Literal["planner", "implementer", "reviewer", "tester", "deployer"], ...] = Field(
+        default=(), max_length=5, description="Agents that may change them; none: no agent."
+    )
+    severity: Literal["info", "warning", "error", "critical"] = Field(
+        default="error", description="How bad a change by another agent is; from `error` it blocks the merge."
+    )
+
+
+class ProjectPaths(Section):
+    """Files that need special care."""
+
+    protected: Globs = Field(default=(), description="A change to them asks the gate `protected_paths`.")
+    sensitive: Globs = Field(default=(), description="A change to them raises the risk.")
+    rules: tuple[PathRule, ...] = Field(default=(), max_length=100, description="Which agent may change what.")
+
+
+class Labels(Section):
+    """Labels that mean something to Forge."""
+
+    run: Label = Field(default="forge", description="On an issue: take it through the whole pipeline.")
+
+
+class Execution(Section):
+    """How agents change files."""
+
+    mode: Literal["deterministic", "interactive"] = Field(
+        default="deterministic", description="`deterministic`: as diffs. `interactive`: in a workspace of their own."
+    )
+    checkpoint_seconds: int = Field(default=30, ge=5, le=3600, description="At most this long between two checkpoints.")
+    checkpoint_changes: int = Field(default=50, ge=1, le=10_000, description="At most this many changes between them.")
+
+
+class Memory(Section):
+    """What Forge learns here."""
+
+    enabled: bool = Field(default=True, description="Learn, and use what was learned.")
+    organisation: bool = Field(default=False, description="Share it with the other repositories of the organisation.")
+    max: int = Field(default=10_000, ge=0, le=10_000, description="Memories kept.")
+
+
+class Testing(Section):
+    """How tests are run."""
+
+    runner: Literal["sandbox", "actions"] = Field(
+        default="sandbox", description="`sandbox`: with `commands.test`. `actions`: the results of GitHub Actions."
+    )
+
+
+class Deploy(Section):
+    """Deployment. Nothing can be set here yet."""
+
+
+class Audit(Section):
+    """The audit trail."""
+
+    retention_days: int = Field(default=90, ge=1, le=3650, description="How long decisions are kept, in days.")
+
+
+class Configuration(Section):
+    """The whole file. Everything in it is optional."""
 
     review: ReviewSettings = ReviewSettings()
-    paths: ProtectedPaths = ProtectedPaths()
+    commands: Commands = Commands()
+    preset: Preset = Field(
+        default=Preset.standard, description="Limits and a maximum level to start from; what the file says itself wins."
+    )
+    budgets: Budgets = Budgets()
+    breakers: Breakers = Breakers()
+    guards: Guards = Guards()
+    gates: dict[GateName, Gate] = Field(
+        default={},
+        max_length=50,
+        description="Gates of your own by name. Of a gate that Forge brings along, `timeout`, `role` (only a higher "
+        "one) and `escalate` can be set.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    ladder: Ladder = Ladder()
+    paths: ProjectPaths = ProjectPaths()
+    labels: Labels = Labels()
+    execution: Execution = Execution()
+    memory: Memory = Memory()
+    testing: Testing = Testing()
+    deploy: Deploy = Deploy()
+    audit: Audit = Audit()
+
+
+STANDARD_GATES = {
+    "architecture_approval": "write",
+    "human_review": "write",
+    "security_findings": "maintain",
+    "protected_paths": "maintain",
+    "help_needed": "write",
+    "guard": "write",
+    "cost_overrun": "write",
+    "production_deploy": "maintain",
+    "recovery": "write",
+    "false_positive": "write",
+    "destructive": "maintain",
+}
+"""The gates Forge brings along (CONTRACT), with the role each asks for at least."""
+
+_ROLES = ("write", "maintain", "admin")
+
+
+class Contradiction(NamedTuple):
+    """Two keys that are right by themselves and wrong together.
+
+    :param path: the keys that lead to the place, list positions included.
+    """
+
+    path: tuple[str | int, ...]
+    what: str
+    allowed: str
+
+
+def contradictions(configuration: Configuration) -> Iterator[Contradiction]:
+    """What is wrong although each value by itself is right."""
+    for name, gate in configuration.gates.items():
+        yield from _of_standard_gate(name, gate) if name in STANDARD_GATES else _of_own_gate(name, gate)
+    yield from _of_linters(configuration.review.linters)
+    rates = configuration.breakers.error_rate
+    if rates.warn > rates.trip:
+        yield Contradiction(
+            ("breakers", "error_rate", "warn"), f"is above `trip` ({rates.trip:g})", "a share up to `trip`"
+        )
+    if rates.min_events > rates.max_events:
+        yield Contradiction(
+            ("breakers", "error_rate", "min_events"),
+            f"is above `max_events` ({rates.max_events})",
+            "a number up to `max_events`",
+        )
+
+
+def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
+    for key in ("phase", "when", "prompt"):
+        if getattr(gate, key) is not None:
+            yield Contradiction(
+                ("gates", name, key),
+                "cannot be changed for a gate that Forge brings along",
+                "`timeout`, `role` and `escalate`",
+            )
+    least = STANDARD_GATES[name]
+    if gate.role is not None and _ROLES.index(gate.role) < _ROLES.index(least):
+        yield Contradiction(("gates", name, "role"), "is lower than this gate asks for", f"`{least}` or higher")
+
+
+def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
+    missing = [f"`{key}`" for key in ("phase", "when", "prompt") if getattr(gate, key) is None]
+    if missing:
+        yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")
+
+
+def _of_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:
+    seen: set[str] = set()
+    for index, linter in enumerate(linters):
+        if linter.name in seen:
+            yield Contradiction(("review", "linters", index, "name"), "is the name of another linter", "a name once")
+        seen.add(linter.name)

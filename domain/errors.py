@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
+from domain.redaction import outgoing
+
 
 class Recovery(StrEnum):
     """What the pipeline does about an error (SPEC P6)."""
@@ -39,7 +41,7 @@ class Severity(StrEnum):
 
 
 class ForgeError(Exception):
-    """An error with a place in the tree.
+    """An error with a place in the tree. It is redacted as it is made: journals, logs and comments repeat it.
 
     :param message: what happened and why, in one sentence for a person.
     :param advice: what that person can do about it.
@@ -50,9 +52,8 @@ class ForgeError(Exception):
     recovery = Recovery.stop
 
     def __init__(self, message: str, advice: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.advice = advice
+        self.message, self.advice = outgoing(message), outgoing(advice)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".strip()

@@ -25,6 +25,9 @@ class EventType(StrEnum):
     finding_detected = "finding.detected"
     checkpoint_created = "checkpoint.created"
     permission_refused = "permission.refused"
+    budget_reserved = "budget.reserved"
+    budget_settled = "budget.settled"
+    budget_refused = "budget.refused"
 
 
 class Event(BaseModel):

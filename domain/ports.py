@@ -1,11 +1,13 @@
 """What a lower layer needs from above: the code host, the clock, and the journal of steps."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from domain.conversation import CommentRef, Reaction, ReviewThread
+from domain.money import Receipt, Refusal, Reservation
 from domain.review import Conclusion
 from domain.runs import RepositoryRef
 
@@ -136,7 +138,47 @@ class DraftReview(BaseModel):
     comments: tuple[InlineComment, ...]
 
 
-class CodeHost(Protocol):
+class Conversation(Protocol):
+    """What people and Forge say to each other on GitHub. The rules of ``CodeHost`` hold."""
+
+    async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
+        """Give a reaction; giving it again changes nothing."""
+        ...
+
+    async def find_comment(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        """The id of the App's own comment below an issue or pull request whose body holds ``marker``."""
+        ...
+
+    async def create_comment(self, repository: RepositoryRef, number: int, body: str) -> int:
+        """Comment below an issue or pull request."""
+        ...
+
+    async def edit_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        """Change the App's own comment below an issue or pull request."""
+        ...
+
+    async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
+        """The id of the App's own reply with ``marker`` in the review thread that began with comment ``root``."""
+        ...
+
+    async def create_reply(self, repository: RepositoryRef, number: int, root: int, body: str) -> int:
+        """Reply in the review thread that began with comment ``root``."""
+        ...
+
+    async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
+        """The inline comments of a review: id → body."""
+        ...
+
+    async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:
+        """All review threads of a pull request, in order."""
+        ...
+
+    async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        """Resolve a review thread; one that is resolved stays so."""
+        ...
+
+
+class CodeHost(Conversation, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes
@@ -205,4 +247,21 @@ class Journal(Protocol):
 
         :param key: name of the step, for people and for the audit; steps are matched by order.
         """
+        ...
+
+
+class Purse(Protocol):
+    """The money of one phase of one run: reserved before each call of a model, settled after it (invariant 4)."""
+
+    async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
+        """Set money aside for a call, unless a limit would be passed.
+
+        :param step: the step the call belongs to. An earlier reservation of the same step that was never settled
+            is settled as lost: the process died while the call was in flight.
+        :param amount: the call's worst case in micro-USD.
+        """
+        ...
+
+    async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
+        """Replace a reservation by what the call really cost; what is charged, in micro-USD."""
         ...

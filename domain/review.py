@@ -91,6 +91,7 @@ class Review(BaseModel):
     additions: int
     deletions: int
     findings: tuple[Finding, ...]
+    dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
     risk: Risk

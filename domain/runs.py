@@ -29,6 +29,8 @@ class ReasonCode(StrEnum):
     none = ""
     superseded = "superseded"  # a newer push took over
     closed = "closed"  # the pull request was closed
+    aborted = "aborted"  # a person stopped it
+    paused = "paused"  # a person stopped everything in the repository
     rate_limited = "rate_limited"  # waiting for GitHub
     commit_gone = "commit_gone"  # force-pushed away, or the fork was deleted
     excluded = "excluded"  # the repository's configuration leaves it out
@@ -60,6 +62,7 @@ class Trigger(StrEnum):
     pull_request = "pull_request"
     rerequested = "rerequested"  # the re-run button
     requested_action = "requested_action"  # one of our buttons
+    command = "command"  # a slash command
 
 
 class Phase(StrEnum):

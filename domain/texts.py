@@ -7,6 +7,7 @@ from domain.errors import ForgeError
 from domain.findings import Finding, Layer, Severity
 from domain.neutral import block, code, prose
 from domain.review import Decision, LayerReport, Review
+from domain.runs import ReasonCode
 from domain.verdicts import Reason
 
 CHECK_NAME = "Forge / review"
@@ -34,20 +35,33 @@ def progress(doing: str) -> CheckText:
     return CheckText(doing, f"{doing}. This check is updated as the review goes on.")
 
 
+def paused(by: str) -> CheckText:
+    return CheckText(
+        "Paused",
+        f"{code(by)} told Forge to stop in this repository, so this head was not looked at.\n\n"
+        "**Next:** an admin writes `/forge unpause`, then `/forge review`.",
+    )
+
+
 def excluded(reason: str, problem: str | None = None) -> CheckText:
     return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
 
 
-def superseded() -> CheckText:
-    return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
-
-
-def closed() -> CheckText:
-    return CheckText("Pull request closed", "The pull request was closed before the review was finished.")
-
-
-def access_lost() -> CheckText:
-    return CheckText("Ended", "Forge was uninstalled or suspended here before the review was finished.")
+def cancelled(reason: ReasonCode) -> CheckText:
+    """For a run that something else put an end to."""
+    match reason:
+        case ReasonCode.closed:
+            return CheckText("Pull request closed", "The pull request was closed before the review was finished.")
+        case ReasonCode.access_lost:
+            return CheckText("Ended", "Forge was uninstalled or suspended here before the review was finished.")
+        case ReasonCode.aborted:
+            return CheckText(
+                "Stopped", "A person stopped the review with `/forge cancel`. `/forge review full` redoes it."
+            )
+        case ReasonCode.paused:
+            return CheckText("Paused", "A person paused Forge in this repository. `/forge unpause` lets it go on.")
+        case _:
+            return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
 
 
 def failed(error: ForgeError, run_id: str) -> CheckText:
@@ -72,6 +86,7 @@ def outcome(review: Review, posted: Sequence[Finding], posted_before: int, probl
         *_warning(problem),
         _verdict(review),
         _findings_table(review, inline, posted_before),
+        _dismissed(review),
         _risk(review),
         _layers(review),
         _not_looked_at(review),
@@ -171,6 +186,15 @@ def _findings_table(review: Review, inline: set[str], posted_before: int) -> str
         tail.append(f"\n{_count(posted_before, 'finding')} already commented by an earlier review.")
     head = ["### Findings", "", "| | where | what | rule |", "| --- | --- | --- | --- |"]
     return "\n".join([*head, *rows, *tail])
+
+
+def _dismissed(review: Review) -> str:
+    if not review.dismissed:
+        return ""
+    rows = [f"- {code(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in review.dismissed[:20]]
+    left = len(review.dismissed) - len(rows)
+    intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
+    return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _row(finding: Finding, inline: bool) -> str:

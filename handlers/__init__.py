@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
-from handlers import checks, installation, pull_request
+from handlers import checks, installation, issue_comment, pull_request, review, review_comment, thread
 
 Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
 """Takes the payload and our App's id."""
@@ -17,16 +17,16 @@ HANDLERS: Mapping[str, Handler] = {
     "check_suite": checks.handle_suite,
     "installation": installation.handle,
     "installation_repositories": installation.handle_repositories,
+    "issue_comment": issue_comment.handle,
+    "pull_request_review": review.handle,
+    "pull_request_review_comment": review_comment.handle,
+    "pull_request_review_thread": thread.handle,
 }
 
 NOT_USED_YET = frozenset(
     {
         "issues",
-        "issue_comment",
         "merge_group",
-        "pull_request_review",
-        "pull_request_review_comment",
-        "pull_request_review_thread",
         "workflow_run",
         "installation_target",
         "push",
@@ -44,6 +44,8 @@ def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand
     :param app_id: our App, whose own events never act.
     """
     handler = HANDLERS.get(event)
+    if event == "ping":
+        return Ignored(reason="ping")
     if handler is None:
         return Ignored(reason="not_used_yet" if event in NOT_USED_YET else "unknown_event")
     try:

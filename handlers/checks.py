@@ -5,11 +5,11 @@ from typing import Any
 
 from domain.commands import AnyCommand, Ignored, ReviewCheckedHead
 from domain.runs import Trigger
-from handlers.payloads import RepositoryEvent, Sha, View
+from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 
 class _App(View):
-    id: int
+    id: Id
 
 
 class _Check(View):

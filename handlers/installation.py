@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, EndInstallation, Ignored
-from handlers.payloads import Account, Installation, View
+from handlers.payloads import Account, Id, Installation, View
 
 
 class _Removed(View):
-    id: int
+    id: Id
 
 
 class _Event(View):

@@ -8,6 +8,9 @@ from domain.commands import Sender
 from domain.runs import RepositoryRef
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as the databases can keep it
+Number = Annotated[int, Field(strict=True, gt=0, lt=2**31)]
+Name = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}$")]  # becomes part of addresses
 
 
 class View(BaseModel):
@@ -17,8 +20,8 @@ class View(BaseModel):
 
 
 class Account(View):
-    id: int
-    login: str
+    id: Id
+    login: Name
     type: str = "User"
 
     def as_sender(self) -> Sender:
@@ -26,13 +29,13 @@ class Account(View):
 
 
 class Repository(View):
-    id: int
-    name: str
+    id: Id
+    name: Name
     owner: Account
 
 
 class Installation(View):
-    id: int
+    id: Id
 
 
 class RepositoryEvent(View):

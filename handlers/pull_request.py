@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, EndPullRequest, Ignored, Repeat, ReviewPullRequest
 from domain.runs import Trigger
-from handlers.payloads import RepositoryEvent, Sha, View
+from handlers.payloads import Number, RepositoryEvent, Sha, View
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -21,7 +21,7 @@ class _Commit(View):
 
 
 class _PullRequest(View):
-    number: int
+    number: Number
     head: _Commit
 
 

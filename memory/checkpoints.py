@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from domain.events import EventType
 from domain.ids import new_id
@@ -10,7 +10,7 @@ from domain.review import Review
 from domain.runs import Phase, Run
 from memory import findings, ledger
 from memory.database import Database
-from memory.tables import CheckpointRow
+from memory.tables import CheckpointRow, RunRow
 
 
 async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
@@ -19,7 +19,12 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
         row = await session.scalar(_of_phase(run, Phase.review).with_for_update())
         if row is not None:
             return Review.model_validate(row.output)
-        named = review.model_copy(update={"findings": await findings.name_all(session, run, review.findings, now)})
+        named = review.model_copy(
+            update={
+                "findings": await findings.name_all(session, run, review.findings, now),
+                "dismissed": await findings.name_all(session, run, review.dismissed, now),
+            }
+        )
         row_id = new_id()
         session.add(
             CheckpointRow(
@@ -50,6 +55,37 @@ async def load_review(database: Database, run: Run) -> Review | None:
     """The review of a run, if that phase was completed."""
     async with database.transaction() as session:
         row = await session.scalar(_of_phase(run, Phase.review))
+        return None if row is None else Review.model_validate(row.output)
+
+
+async def replace_review(database: Database, run: Run, review: Review) -> None:
+    """Store the review as people left it."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(CheckpointRow)
+            .where(CheckpointRow.run_id == run.id, CheckpointRow.phase == Phase.review.value)
+            .values(output=review.model_dump(mode="json"))
+        )
+
+
+async def latest_review(
+    database: Database, repository_id: int, number: int, before: str | None = None
+) -> Review | None:
+    """The newest review of a pull request.
+
+    :param before: only of runs before this one (its id).
+    """
+    query = (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == Phase.review.value
+        )
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        row = await session.scalar(query if before is None else query.where(RunRow.id < before))
         return None if row is None else Review.model_validate(row.output)
 
 

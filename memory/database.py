@@ -21,17 +21,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from memory.bus import Bus
+from memory.turns import Turns, TurnTaking
 
+BUSY_SECONDS = 30.0  # how long a worker waits for the database
 TOLD = "told"  # key of a session's info: the events to publish after its commit
 
-__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "sync_engine", "upsert"]
+__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "is_outage", "sync_engine", "upsert"]
 
 
 class Utc(TypeDecorator[datetime]):
@@ -69,14 +71,20 @@ def parse_url(url: str) -> URL:
     return parsed
 
 
-def sync_engine(url: str, *, busy_seconds: float = 30, pool_size: int = 5) -> Engine:
+def sync_engine(url: str, *, busy_seconds: float = BUSY_SECONDS, urgent: bool = False, pool_size: int = 5) -> Engine:
     """An engine for DBOS and for grouped commits in a thread.
 
-    :param busy_seconds: how long SQLite waits for another writer (30 s for workers, 3 s for the door).
+    :param busy_seconds: how long to wait for another writer of SQLite, or for PostgreSQL to answer.
+    :param urgent: go before the other writers of this process (SQLite).
     """
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_engine(parsed.set(drivername="sqlite"), pool_size=pool_size, max_overflow=20)
+        engine = create_engine(
+            parsed.set(drivername="sqlite"),
+            pool_size=pool_size,
+            max_overflow=20,
+            connect_args=_sqlite_arguments(parsed, busy_seconds, urgent),
+        )
         _prepare_sqlite(engine, busy_seconds)
         return engine
     return create_engine(
@@ -85,17 +93,50 @@ def sync_engine(url: str, *, busy_seconds: float = 30, pool_size: int = 5) -> En
         max_overflow=20,
         pool_timeout=busy_seconds,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": max(2, int(busy_seconds))},
+        connect_args=_postgresql_arguments(busy_seconds),
     )
 
 
-def _async_engine(url: str) -> AsyncEngine:
+def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_async_engine(parsed.set(drivername="sqlite+aiosqlite"), pool_size=5, max_overflow=20)
-        _prepare_sqlite(engine.sync_engine, 30)
+        engine = create_async_engine(
+            parsed.set(drivername="sqlite+aiosqlite"),
+            pool_size=5,
+            max_overflow=20,
+            connect_args=_sqlite_arguments(parsed, busy_seconds, urgent=False),
+        )
+        _prepare_sqlite(engine.sync_engine, busy_seconds)
         return engine
-    return create_async_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=5, pool_pre_ping=True)
+    return create_async_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_size=5,
+        max_overflow=20,
+        pool_pre_ping=True,
+        connect_args=_postgresql_arguments(busy_seconds),
+    )
+
+
+def _postgresql_arguments(seconds: float) -> dict[str, Any]:
+    """A server that vanished without a word is noticed within a time of this order."""
+    return {
+        "connect_timeout": max(2, int(seconds)),
+        "tcp_user_timeout": int(seconds * 1000),
+        "keepalives_idle": max(1, int(seconds / 2)),
+        "keepalives_interval": max(1, int(seconds / 6)),
+        "keepalives_count": 3,
+    }
+
+
+def _sqlite_arguments(url: URL, busy_seconds: float, urgent: bool) -> dict[str, Any]:
+    turns = Turns.of(url.database or "")
+
+    def connect(*arguments: Any, factory: object = None, **options: Any) -> TurnTaking:
+        connection = TurnTaking(*arguments, **options)
+        connection.turns, connection.urgent, connection.patience = turns, urgent, busy_seconds
+        return connection
+
+    return {"factory": connect}
 
 
 def _prepare_sqlite(engine: Engine, busy_seconds: float) -> None:
@@ -134,9 +175,9 @@ class Base(DeclarativeBase):
 class Database:
     """The database as the rest of Forge uses it: short transactions on the event loop."""
 
-    def __init__(self, url: str, bus: Bus | None = None) -> None:
+    def __init__(self, url: str, bus: Bus | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.bus = bus or Bus()
-        self._engine = _async_engine(url)
+        self._engine = _async_engine(url, busy_seconds)
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
 
     @asynccontextmanager
@@ -161,12 +202,12 @@ class Database:
         return self._engine.dialect.name
 
     async def ping(self) -> None:
-        """Prove that the database answers and can be written to.
+        """Prove that the database answers and can be written to: a row is written as it was.
 
         :raises DatabaseUnavailable: if it does not.
         """
         async with self.transaction() as session:
-            await session.execute(text("UPDATE executors SET pid = pid WHERE id = ''"))
+            await session.execute(text("UPDATE executors SET pid = pid"))
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -185,18 +226,44 @@ def begin(engine: Engine) -> Generator[Connection]:
         raise _translated(error) from error
 
 
+_SQLITE_OUTAGES = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOMEM,
+}
+OUTAGES = frozenset({"OperationalError", "InterfaceError", "InternalError", "TimeoutError"})
+"""The names of SQLAlchemy's errors whose reason is the database, not what was asked of it."""
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the database, rather than what was asked of it, is the reason of an error of SQLAlchemy."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, PoolTimeout)
+    if isinstance(error.orig, sqlite3.Error):  # which calls a misspelt column operational, too
+        return getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _SQLITE_OUTAGES
+    return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError | InternalError)
+
+
 def _translated(error: DBAPIError | PoolTimeout) -> Exception:
     """Failures of the database become ours; mistakes in our own statements stay what they are."""
-    if isinstance(error, DBAPIError) and type(error).__name__ not in {"OperationalError", "InterfaceError"}:
+    if not is_outage(error):
         return error
     cause = getattr(error, "orig", None) or error
     return DatabaseUnavailable(f"The database did not take part: {cause}", "Check its state, space and permissions.")
 
 
-def insert_new(dialect: str, table: type[Base], values: dict[str, Any]) -> Any:
-    """An insert that leaves an existing row alone; ``rowcount`` tells which it was."""
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
-    return insert(table).values(**values).on_conflict_do_nothing()
+def insert_new(dialect: str, table: type[Base], values: dict[str, Any] | None = None) -> Any:
+    """An insert that leaves an existing row alone; ``rowcount`` tells which it was.
+
+    :param values: of one row; None for an insert that is executed with a list of rows.
+    """
+    insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
+    return (insert if values is None else insert.values(**values)).on_conflict_do_nothing()
 
 
 def upsert(dialect: str, table: type[Base], values: dict[str, Any], instead: dict[str, Any]) -> Any:

@@ -23,13 +23,21 @@ class Delivery:
     reason: str
 
 
+_INSERTS = {
+    dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
+}
+
+
 def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
-    """Insert the deliveries; for each, whether it was new."""
-    return [_store_one(connection, delivery) for delivery in deliveries]
+    """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is."""
+    # In one order everywhere, so that two doors never wait for each other.
+    rows = sorted(map(_values, deliveries), key=lambda row: row["guid"])
+    inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
+    return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
 
 
-def _store_one(connection: Connection, delivery: Delivery) -> bool:
-    values = {
+def _values(delivery: Delivery) -> dict[str, Any]:
+    return {
         "guid": delivery.guid,
         "event": delivery.event,
         "action": delivery.action,
@@ -39,8 +47,6 @@ def _store_one(connection: Connection, delivery: Delivery) -> bool:
         "command": delivery.command,
         "finished_at": delivery.received_at if delivery.command is None else None,
     }
-    insert = insert_new(connection.dialect.name, DeliveryRow, values).returning(DeliveryRow.guid)
-    return connection.execute(insert).first() is not None
 
 
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:

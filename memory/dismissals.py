@@ -1,7 +1,6 @@
 """Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -9,21 +8,12 @@ from sqlalchemy import select, update
 from domain.commands import Sender
 from domain.findings import Finding
 from domain.ids import new_id
+from domain.replies import Dismissal
 from domain.runs import RepositoryRef
 from memory.database import Database
 from memory.tables import DismissalRow, MemoryRow
 
 CONFIDENCE_OF_PEOPLE = 0.7  # SPEC M3: what a memory taught by a person starts with
-
-
-@dataclass(frozen=True)
-class Dismissal:
-    """Who dismissed a finding, in which pull request, and why."""
-
-    name: str
-    number: int
-    by_login: str
-    reason: str
 
 
 async def add(
@@ -69,7 +59,7 @@ async def add(
         return memory.id
 
 
-async def undo(database: Database, repository: RepositoryRef, number: int, name: str, now: datetime) -> bool:
+async def undo(database: Database, repository: RepositoryRef, finding: Finding, now: datetime) -> bool:
     """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
     async with database.transaction() as session:
         memories = (
@@ -77,8 +67,7 @@ async def undo(database: Database, repository: RepositoryRef, number: int, name:
                 update(DismissalRow)
                 .where(
                     DismissalRow.repository_id == repository.id,
-                    DismissalRow.number == number,
-                    DismissalRow.name == name,
+                    DismissalRow.fingerprint == finding.fingerprint,
                     DismissalRow.undone_at.is_(None),
                 )
                 .values(undone_at=now)
@@ -103,7 +92,7 @@ async def among(database: Database, repository: RepositoryRef, fingerprints: Col
             )
             .order_by(DismissalRow.id)
         )
-        return {row.fingerprint: Dismissal(row.name, row.number, row.by_login, row.reason) for row in rows}
+        return {row.fingerprint: Dismissal(row.by_login, row.created_at, row.reason) for row in rows}
 
 
 def _row(

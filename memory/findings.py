@@ -1,9 +1,9 @@
 """Keeps the findings of each pull request: their names, and which were already posted."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import Select, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -74,6 +74,57 @@ async def mark_posted(database: Database, run: Run, fingerprints: Collection[str
         )
 
 
+async def by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
+    """The finding people call by this name in this pull request."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name.upper()))
+        return None if row is None else Finding.model_validate(row.content)
+
+
+async def names(database: Database, repository_id: int, number: int) -> Sequence[str]:
+    """What the findings of a pull request are called."""
+    async with database.transaction() as session:
+        rows = await session.scalars(_of_pull_request(repository_id, number))
+        return [row.name for row in rows]
+
+
+async def posted(database: Database, repository_id: int, number: int) -> set[str]:
+    """Fingerprints of the findings that a review of this pull request carries."""
+    query = _of_pull_request(repository_id, number).where(FindingRow.posted_by.is_not(None))
+    async with database.transaction() as session:
+        return {row.fingerprint for row in await session.scalars(query)}
+
+
+async def by_comment(database: Database, repository_id: int, number: int) -> dict[int, Finding]:
+    """The findings that have a thread of their own: id of its first comment → finding."""
+    query = _of_pull_request(repository_id, number).where(FindingRow.comment_id.is_not(None))
+    async with database.transaction() as session:
+        rows = await session.scalars(query)
+        return {row.comment_id: Finding.model_validate(row.content) for row in rows if row.comment_id is not None}
+
+
+async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
+    """Remember which comment carries which finding.
+
+    :param comments: name of the finding → id of the comment.
+    """
+    async with database.transaction() as session:
+        for name, comment_id in comments.items():
+            await session.execute(
+                update(FindingRow)
+                .where(
+                    FindingRow.repository_id == run.repository.id,
+                    FindingRow.number == run.number,
+                    FindingRow.name == name,
+                )
+                .values(comment_id=comment_id)
+            )
+
+
+def _of_pull_request(repository_id: int, number: int) -> Select[FindingRow]:
+    return select(FindingRow).where(FindingRow.repository_id == repository_id, FindingRow.number == number)
+
+
 def _row(run: Run, finding: Finding, now: datetime) -> FindingRow:
     return FindingRow(
         id=new_id(),
@@ -86,5 +137,6 @@ def _row(run: Run, finding: Finding, now: datetime) -> FindingRow:
         first_run=run.id,
         last_run=run.id,
         posted_by=None,
+        comment_id=None,
         created_at=now,
     )

@@ -24,11 +24,14 @@ def tell(
     phase: Phase | None = None,
     payload: dict[str, Any] | None = None,
     duration: float | None = None,
+    tokens: int = 0,
+    cost: float = 0.0,
 ) -> None:
     """Store an event with the transaction, and tell subscribers once it has committed.
 
     :param trace: the run it belongs to.
     :param duration: seconds.
+    :param cost: USD.
     """
     event = Event(
         id=new_id(),
@@ -39,6 +42,8 @@ def tell(
         phase=phase,
         payload=payload or {},
         duration=duration,
+        tokens=tokens,
+        cost=cost,
     )
     session.add(EventRow(**event.model_dump()))
     session.info.setdefault(TOLD, []).append(event)
@@ -58,3 +63,9 @@ async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
             select(EventRow.type, func.count()).where(EventRow.trace == trace).group_by(EventRow.type)
         )
         return {EventType(kind): count for kind, count in rows.tuples()}
+
+
+async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
+    """Record that somebody was refused what they asked for (SPEC W5)."""
+    async with database.transaction() as session:
+        tell(session, trace, EventType.permission_refused, now, payload=payload)

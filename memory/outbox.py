@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
 from domain.ids import new_id
@@ -17,24 +18,49 @@ class Claim:
     """The right to make one write.
 
     ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt
-    may have taken effect, so that its effect must be looked for first.
+    may have taken effect, so that its effect must be looked for first. If the run has lost its pull request since
+    (``lost``), the effect may still be recorded, but nothing may be written any more.
     """
 
     id: str
     remote_id: int | None
-    done: bool
     tried_before: bool
+    lost: bool
 
 
 async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> Claim:
     """Claim a write for a run, in one transaction with the check of its fencing token.
 
-    :raises Superseded: if another run owns the pull request by now.
+    :raises Superseded: if another run owns the pull request by now and this write was never tried.
     """
+    async with database.transaction() as session:
+        row, is_new = await _row(session, database.dialect, run.id, step, kind, now)
+        fence = await session.scalar(
+            select(PullRequestRow.fence).where(
+                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
+            )
+        )
+        claimed = Claim(row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence)
+        if claimed.lost and not claimed.tried_before:
+            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+        return claimed
+
+
+async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> Claim:
+    """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
+    async with database.transaction() as session:
+        row, is_new = await _row(session, database.dialect, delivery, step, "comment", now)
+        return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False)
+
+
+async def _row(
+    session: AsyncSession, dialect: str, owner: str, step: str, kind: str, now: datetime
+) -> tuple[OutboxRow, bool]:
+    """The row of a write, and whether it was made just now."""
     row_id = new_id()
     values = {
         "id": row_id,
-        "run_id": run.id,
+        "run_id": owner,
         "step": step,
         "kind": kind,
         "state": "pending",
@@ -42,22 +68,10 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
         "created_at": now,
         "done_at": None,
     }
-    async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, OutboxRow, values))
-        row = (
-            await session.scalars(
-                select(OutboxRow).where(OutboxRow.run_id == run.id, OutboxRow.step == step, OutboxRow.kind == kind)
-            )
-        ).one()
-        if row.state != "done":
-            fence = await session.scalar(
-                select(PullRequestRow.fence).where(
-                    PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
-                )
-            )
-            if fence != run.fence:
-                raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
-        return Claim(row.id, row.remote_id, row.state == "done", row.id != row_id)
+    await session.execute(insert_new(dialect, OutboxRow, values))
+    query = select(OutboxRow).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    row = (await session.scalars(query)).one()
+    return row, row.id == row_id
 
 
 async def done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:
@@ -65,14 +79,4 @@ async def done(database: Database, claim_id: str, remote_id: int, now: datetime)
     async with database.transaction() as session:
         await session.execute(
             update(OutboxRow).where(OutboxRow.id == claim_id).values(state="done", remote_id=remote_id, done_at=now)
-        )
-
-
-async def remote_id(database: Database, run_id: str, step: str, kind: str) -> int | None:
-    """GitHub's id of what a run wrote in a step, if that is known."""
-    async with database.transaction() as session:
-        return await session.scalar(
-            select(OutboxRow.remote_id).where(
-                OutboxRow.run_id == run_id, OutboxRow.step == step, OutboxRow.kind == kind
-            )
         )

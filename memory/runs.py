@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Repeat
 from domain.events import EventType
 from domain.ids import new_id
+from domain.replies import Past
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import ledger
 from memory.database import Database, insert_new
@@ -60,7 +61,9 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         await _lock(session, database, candidate.repository.id, candidate.number)
         known = await session.scalar(select(RunRow).where(RunRow.admitted_by == candidate.admitted_by))
         if known is not None:
-            return Admission(_run(known), await _superseded_by(session, known))
+            return Admission(
+                _run(known), await _ended_by(session, known.repository_id, known.number, _superseded_by(known))
+            )
         if await _fence(session, candidate.repository.id, candidate.number) != seen_fence:
             return Admission(None, stale=True)
         attempt = await _next_attempt(session, candidate)
@@ -69,28 +72,34 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         row = _new_row(candidate, attempt, seen_fence + 1, now)
         session.add(row)
         superseded = await _take_fence(
-            session, candidate.repository.id, candidate.number, ReasonCode.superseded, f"superseded by {row.id}", now
+            session, candidate.repository.id, candidate.number, ReasonCode.superseded, _superseded_by(row), now
         )
         ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
         return Admission(_run(row), superseded)
 
 
 async def end_all(
-    database: Database, repository_id: int, number: int, reason: ReasonCode, detail: str, now: datetime
-) -> tuple[Run, ...]:
+    database: Database,
+    repository_id: int,
+    number: int,
+    reason: ReasonCode,
+    detail: str,
+    now: datetime,
+    seen_fence: int | None = None,
+) -> tuple[Run, ...] | None:
     """Take the fencing token from whatever runs on a pull request; the runs that were stopped.
 
-    ``detail`` names what stopped them, so that a repeated step finds the same runs again.
+    :param detail: names what stopped them, so that a repeated step finds the same runs again.
+    :param seen_fence: the token from before the caller asked GitHub; None is answered if it moved since.
     """
     async with database.transaction() as session:
         await _lock(session, database, repository_id, number)
-        stopped = await _take_fence(session, repository_id, number, reason, detail, now)
-        earlier = await session.scalars(
-            select(RunRow).where(
-                RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail
-            )
-        )
-        return tuple({run.id: run for run in [*stopped, *map(_run, earlier)]}.values())
+        stopped_before = await _ended_by(session, repository_id, number, detail)
+        if stopped_before:
+            return stopped_before
+        if seen_fence is not None and await _fence(session, repository_id, number) != seen_fence:
+            return None
+        return await _take_fence(session, repository_id, number, reason, detail, now)
 
 
 async def move(
@@ -134,6 +143,16 @@ async def latest(database: Database, limit: int = 50, state: RunState | None = N
     query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
     async with database.transaction() as session:
         return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
+
+
+async def of_pull_request(database: Database, repository_id: int, number: int) -> Sequence[Past]:
+    """Every run on a pull request, newest first."""
+    query = (
+        select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query)
+        return [Past(_run(row), row.started_at or row.created_at, row.finished_at) for row in rows]
 
 
 async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
@@ -244,13 +263,14 @@ async def _next_attempt(session: AsyncSession, candidate: Candidate) -> int | No
     return highest + 1 if wanted else None
 
 
-async def _superseded_by(session: AsyncSession, row: RunRow) -> tuple[Run, ...]:
+def _superseded_by(row: RunRow) -> str:
+    return f"superseded by {row.id}"
+
+
+async def _ended_by(session: AsyncSession, repository_id: int, number: int, detail: str) -> tuple[Run, ...]:
+    """The runs whose detail names what put an end to them."""
     found = await session.scalars(
-        select(RunRow).where(
-            RunRow.repository_id == row.repository_id,
-            RunRow.number == row.number,
-            RunRow.detail == f"superseded by {row.id}",
-        )
+        select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail)
     )
     return tuple(map(_run, found))
 

@@ -96,6 +96,7 @@ class FindingRow(Base):
     first_run: Mapped[str]
     last_run: Mapped[str]
     posted_by: Mapped[str | None]  # the run whose review carries it
+    comment_id: Mapped[int | None]  # the inline comment its thread began with
     created_at: Mapped[datetime]
 
 
@@ -167,3 +168,122 @@ class LimitRow(Base):
     until: Mapped[datetime]
     reason: Mapped[str]
     streak: Mapped[int]
+
+
+class DismissalRow(Base):
+    """A finding that a person with write access called wrong. It lasts until it is taken back."""
+
+    __tablename__ = "dismissals"
+    __table_args__ = (Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    name: Mapped[str]
+    fingerprint: Mapped[str]
+    rule: Mapped[str]
+    path: Mapped[str]
+    by_id: Mapped[int]
+    by_login: Mapped[str]
+    reason: Mapped[str] = mapped_column(Text)
+    memory_id: Mapped[str]
+    created_at: Mapped[datetime]
+    undone_at: Mapped[datetime | None]
+
+
+class MemoryRow(Base):
+    """Something Forge learned. ``kind`` is episodic, semantic or procedural."""
+
+    __tablename__ = "memories"
+    __table_args__ = (Index("memories_by_repository", "repository_id", "archived_at"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    kind: Mapped[str]
+    content: Mapped[str] = mapped_column(Text)
+    context: Mapped[str] = mapped_column(Text)
+    tags: Mapped[list[str]] = mapped_column(JSON)
+    confidence: Mapped[float]
+    source: Mapped[str]
+    created_at: Mapped[datetime]
+    last_accessed: Mapped[datetime]
+    access_count: Mapped[int]
+    archived_at: Mapped[datetime | None]
+
+
+class PauseRow(Base):
+    """A repository in which a person told Forge to stop."""
+
+    __tablename__ = "pauses"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    by_login: Mapped[str]
+    since: Mapped[datetime]
+
+
+class OkRow(Base):
+    """A person with write access let a stranger's head be looked at by everything (T-F1)."""
+
+    __tablename__ = "oks"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    head_sha: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int]
+    by_login: Mapped[str]
+    given_at: Mapped[datetime]
+
+
+class SpendRow(Base):
+    """One call of a model: what it was reserved for, and what it cost in the end. Money in micro-USD."""
+
+    __tablename__ = "spend"
+    __table_args__ = (
+        Index("spend_by_run", "run_id", "phase", "step"),
+        Index("spend_by_repository", "repository_id", "day"),
+        Index("spend_by_installation", "installation_id", "day"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    repository_id: Mapped[int]
+    installation_id: Mapped[int]
+    phase: Mapped[str]
+    step: Mapped[str]
+    model: Mapped[str]
+    day: Mapped[str]  # of the reservation, in UTC: 2026-01-31
+    state: Mapped[str]  # reserved | settled | lost
+    reserved: Mapped[int]
+    amount: Mapped[int]  # what counts against the limits now
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    cache_read_tokens: Mapped[int]
+    cache_write_tokens: Mapped[int]
+    outcome: Mapped[str]  # answered | failed | lost; empty while reserved
+    problem: Mapped[str] = mapped_column(Text)
+    seconds: Mapped[float]
+    reserved_at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+
+
+class BudgetRow(Base):
+    """What people granted beyond the configured limits, in micro-USD, per run and phase.
+
+    An installation has a row too: reservations take turns at it, so that two never count the same money.
+    """
+
+    __tablename__ = "budgets"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | installation:ID
+    granted: Mapped[int]
+
+
+class ConfigurationRow(Base):
+    """The last valid version of a configuration file; it holds while the file is broken."""
+
+    __tablename__ = "configurations"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)  # repository ID | organisation INSTALLATION
+    installation_id: Mapped[int] = mapped_column(index=True)
+    sha: Mapped[str]  # of the blob
+    content: Mapped[dict[str, Any]] = mapped_column(JSON)  # what the file itself says

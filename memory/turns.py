@@ -7,8 +7,10 @@ Within a process this is the line they stand in instead; between processes SQLit
 import sqlite3
 import threading
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "CREATE", "DROP", "ALTER")
 
@@ -16,7 +18,7 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "CREATE", "DROP", "
 class Turns:
     """The line before one database file. Who holds the turn may write."""
 
-    _of_file: dict[str, Self] = {}
+    _of_file: ClassVar[dict[str, "Turns"]] = {}
     _lock_of_files = threading.Lock()
 
     def __init__(self) -> None:
@@ -26,7 +28,7 @@ class Turns:
         self._ordinary: deque[threading.Event] = deque()
 
     @classmethod
-    def of(cls, path: str) -> Self:
+    def of(cls, path: str) -> "Turns":
         """The line of this file in this process."""
         with cls._lock_of_files:
             return cls._of_file.setdefault(str(Path(path).resolve()), cls())
@@ -87,12 +89,17 @@ class TurnTaking(sqlite3.Connection):
         finally:
             self._give()
 
+    def __del__(self) -> None:
+        self._give()  # where it was dropped without being closed
+
     def before(self, statement: str) -> None:
         """Take the turn if the statement may open a transaction that writes."""
         if self._mine or self.in_transaction or not statement.lstrip()[:8].upper().startswith(_WRITES):
             return
         if not self.turns.take(self.patience, urgent=self.urgent):
-            raise sqlite3.OperationalError("database is locked")
+            locked = sqlite3.OperationalError("database is locked")
+            locked.sqlite_errorcode, locked.sqlite_errorname = sqlite3.SQLITE_BUSY, "SQLITE_BUSY"
+            raise locked
         self._mine = True
 
     def settle(self) -> None:
@@ -107,18 +114,20 @@ class TurnTaking(sqlite3.Connection):
 
 
 class _Cursor(sqlite3.Cursor):
-    connection: TurnTaking
-
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        self.connection.before(sql)
-        try:
+        with _turn(self.connection, sql):
             return super().execute(sql, parameters)
-        finally:
-            self.connection.settle()
 
     def executemany(self, sql: str, parameters: Any, /) -> Self:
-        self.connection.before(sql)
-        try:
+        with _turn(self.connection, sql):
             return super().executemany(sql, parameters)
-        finally:
-            self.connection.settle()
+
+
+@contextmanager
+def _turn(connection: sqlite3.Connection, statement: str) -> Generator[None]:
+    assert isinstance(connection, TurnTaking)
+    connection.before(statement)
+    try:
+        yield
+    finally:
+        connection.settle()

@@ -35,6 +35,19 @@ async def end(database: Database, workflow_id: str, now: datetime) -> None:
         await session.execute(update(WaitRow).where(WaitRow.workflow_id == workflow_id).values(until=now))
 
 
+async def until(database: Database, workflow_id: str) -> datetime | None:
+    """The moment a workflow waits for; None if it does not wait."""
+    async with database.transaction() as session:
+        row = await session.get(WaitRow, workflow_id)
+        return None if row is None else row.until
+
+
+async def remove_due(database: Database, workflow_id: str, now: datetime) -> None:
+    """The workflow was woken, unless it waits for a later moment by now."""
+    async with database.transaction() as session:
+        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id, WaitRow.until <= now))
+
+
 async def remove(database: Database, workflow_id: str) -> None:
     """The workflow does not wait any more."""
     async with database.transaction() as session:

@@ -2,30 +2,34 @@
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import structlog
-from dbos import DBOS
+from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
 
-from domain import texts
 from domain.commands import (
     AnyCommand,
     EndInstallation,
     EndPullRequest,
+    NoteThread,
+    ObeyComment,
     Repeat,
     ReviewCheckedHead,
     ReviewPullRequest,
 )
-from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unauthorized
+from domain.errors import CodeHostError, ForgeError, Superseded
 from domain.ports import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
-from domain.texts import CheckText
-from memory import deliveries, runs
+from memory import deliveries, runs, waits
 from memory.runs import Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
+from pipeline.obey import Obedience
 from pipeline.services import Services
+from pipeline.steps import noted
+from pipeline.threads import note
 from safety.authority import refusal
 
 log = structlog.get_logger(__name__)
@@ -60,6 +64,9 @@ class Dispatch:
         except ForgeError as error:
             log.warning("delivery.failed", guid=self._guid, error=str(error))
             outcome = f"failed: {error.message}"
+        except Exception:
+            log.exception("delivery.unexpected", guid=self._guid)
+            outcome = "failed: Forge made a mistake of its own; its log has the details."
 
         async def finish() -> JsonValue:
             await deliveries.finish(self._services.database, self._guid, outcome, self._services.clock.now())
@@ -71,17 +78,25 @@ class Dispatch:
     async def _act(self, command: AnyCommand) -> str:
         match command:
             case ReviewPullRequest():
-                return await self._review(command)
+                return await self.review(command)
             case ReviewCheckedHead():
                 return await self._review_again(command)
             case EndPullRequest():
-                return await self._end(command.repository, command.number, ReasonCode.closed, texts.closed())
+                return await self._end_closed(command)
             case EndInstallation():
-                return await self._end_installation(command)
+                ended = await self._end_active(command.installation_id, command.repository_ids, ReasonCode.access_lost)
+                return _ended(ended)
+            case ObeyComment():
+                return await Obedience(self._services, self._journal, self, self._guid, command).execute()
+            case NoteThread():
+                return str(
+                    await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
+                )
 
-    async def _review(self, command: ReviewPullRequest) -> str:
+    async def review(self, command: ReviewPullRequest) -> str:
+        """Admit a run on the live head, unless this head was reviewed before; what became of it."""
         while True:
-            look = _Look.model_validate(await self._journal.step("look", lambda: self._look(command)))
+            look = await self._looked(command)
             if not look.pull_request.is_open:
                 return "the pull request is closed"
             answer = await self._journal.step("admit", lambda look=look: self._admit(command, look))
@@ -109,46 +124,71 @@ class Dispatch:
             )
             for number in numbers
         ]
-        return ", ".join([await self._review(each) for each in again]) or "no open pull request has this head"
+        return ", ".join([await self.review(each) for each in again]) or "no open pull request has this head"
 
-    async def _end_installation(self, command: EndInstallation) -> str:
-        active = cast(list[list[Any]], await self._journal.step("find", lambda: self._active(command)))
+    async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
+        """End what runs on a pull request; the runs that were stopped."""
+        return await self._end(repository, number, reason) or ()
+
+    async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
+        """End what runs in a repository; how many runs that were."""
+        return await self._end_active(repository.installation_id, (repository.id,), reason)
+
+    async def _end_active(
+        self, installation_id: int, repository_ids: tuple[int, ...] | None, reason: ReasonCode
+    ) -> int:
+        found = await self._journal.step("find", lambda: self._active(installation_id, repository_ids))
+        active = cast(list[list[Any]], found)
         for repository, number in active:
-            await self._end(
-                RepositoryRef.model_validate(repository), number, ReasonCode.access_lost, texts.access_lost()
-            )
-        return f"{len(active)} runs ended"
+            await self._end(RepositoryRef.model_validate(repository), number, reason)
+        return len(active)
 
     async def _start(self, run: Run, superseded: Sequence[Run]) -> None:
-        """Show the first sign, stop what the run supersedes, then queue its work."""
-        lost = await self._journal.step("first sign", lambda: self._open_check(run))
-        await self._stop(superseded, texts.superseded())
-        if not lost:
-            await DBOS.enqueue_workflow_with_options_async(
-                {
-                    "workflow_name": RUN,
-                    "queue_name": RUNS,
-                    "workflow_id": run.id,
-                    "app_version": APP_VERSION,
-                    "queue_partition_key": f"{run.repository.id}#{run.number}",
-                },
-                run.id,
-            )
+        """Show the first sign, queue the run's work, and stop what it supersedes.
 
-    async def _end(self, repository: RepositoryRef, number: int, reason: ReasonCode, text: CheckText) -> str:
-        stopped = await self._journal.step("end", lambda: self._end_runs(repository, number, reason))
+        A run that was superseded itself meanwhile is queued all the same: it closes its own check.
+        """
+        await self._journal.step("first sign", lambda: self._open_check(run))
+        await noted(partial(DBOS.enqueue_workflow_with_options_async, _queued(run), run.id))
+        await self._stop(superseded)
+
+    async def _end_closed(self, command: EndPullRequest) -> str:
+        """End what runs on a pull request, unless it is open again: the event may be late."""
+        ended = None
+        while ended is None:
+            look = None
+            with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
+                look = await self._looked(command)
+            if look is not None and look.pull_request.is_open:
+                return "the pull request is open again"
+            seen = None if look is None else look.fence
+            ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
+        return _ended(len(ended))
+
+    async def _end(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None
+    ) -> list[Run] | None:
+        """End what runs on a pull request; None if something began there since ``seen_fence`` was seen."""
+        stopped = await self._journal.step("end", lambda: self._end_runs(repository, number, reason, seen_fence))
+        if stopped is None:
+            return None
         ended = [Run.model_validate(run) for run in cast(list[Any], stopped)]
-        await self._stop(ended, text)
-        return f"{len(ended)} runs ended"
+        await self._stop(ended)
+        return ended
 
-    async def _stop(self, stopped: Sequence[Run], text: CheckText) -> None:
+    async def _stop(self, stopped: Sequence[Run]) -> None:
+        """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
         for run in stopped:
-            await DBOS.cancel_workflow_async(run.id)  # changes nothing where it was not queued yet
-            await self._journal.step("close the check", lambda run=run: self._close_check(run, text))
+            await self._journal.step("close the check", lambda run=run: self._close_check(run))
 
-    async def _look(self, command: ReviewPullRequest) -> JsonValue:
-        fence = await runs.fence(self._services.database, command.repository.id, command.number)
-        pull_request = await self._services.host.pull_request(command.repository, command.number)
+    async def _looked(self, command: ReviewPullRequest | EndPullRequest) -> _Look:
+        return _Look.model_validate(
+            await self._journal.step("look", lambda: self._look(command.repository, command.number))
+        )
+
+    async def _look(self, repository: RepositoryRef, number: int) -> JsonValue:
+        fence = await runs.fence(self._services.database, repository.id, number)
+        pull_request = await self._services.host.pull_request(repository, number)
         return _Look(fence=fence, pull_request=pull_request).model_dump(mode="json")
 
     async def _admit(self, command: ReviewPullRequest, look: _Look) -> JsonValue:
@@ -165,16 +205,17 @@ class Dispatch:
         return _Admitted.model_validate(admission, from_attributes=True).model_dump(mode="json")
 
     async def _open_check(self, run: Run) -> JsonValue:
-        """Whether the run lost its pull request to a newer one meanwhile."""
+        """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits."""
         try:
             await self._services.publisher.open_check(run)
-        except Superseded:
-            return True
-        return False
+        except (CodeHostError, Superseded) as error:
+            log.info("first_sign.put_off", run=run.id, error=str(error))
+        return None
 
-    async def _close_check(self, run: Run, text: CheckText) -> JsonValue:
-        with contextlib.suppress(Forbidden, NotFound, Unauthorized):  # where access was lost nothing can be closed
-            await self._services.publisher.close(run, text)
+    async def _close_check(self, run: Run) -> JsonValue:
+        await waits.end(self._services.database, run.id, self._services.clock.now())
+        with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
+            await self._services.publisher.close(run)
         return None
 
     async def _refusal(self, command: ReviewCheckedHead) -> JsonValue:
@@ -192,7 +233,9 @@ class Dispatch:
         found = await self._services.host.open_pull_requests(command.repository, command.head_sha)
         return [pull_request.number for pull_request in found]
 
-    async def _end_runs(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> JsonValue:
+    async def _end_runs(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
+    ) -> JsonValue:
         stopped = await runs.end_all(
             self._services.database,
             repository.id,
@@ -200,11 +243,24 @@ class Dispatch:
             reason,
             f"ended by delivery {self._guid}",
             self._services.clock.now(),
+            seen_fence,
         )
-        return [run.model_dump(mode="json") for run in stopped]
+        return None if stopped is None else [run.model_dump(mode="json") for run in stopped]
 
-    async def _active(self, command: EndInstallation) -> JsonValue:
-        found = await runs.active_of_installation(
-            self._services.database, command.installation_id, command.repository_ids
-        )
+    async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
+        found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
         return [[run.repository.model_dump(mode="json"), run.number] for run in found]
+
+
+def _queued(run: Run) -> EnqueueOptions:
+    return {
+        "workflow_name": RUN,
+        "queue_name": RUNS,
+        "workflow_id": run.id,
+        "app_version": APP_VERSION,
+        "queue_partition_key": f"{run.repository.id}#{run.number}",
+    }
+
+
+def _ended(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'} ended"

@@ -4,30 +4,33 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
+from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
+from dbos.error import DBOSNonExistentWorkflowError
 
 from domain.commands import COMMAND
-from domain.errors import ConfigurationError, ForgeError
+from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from memory import executors, runs, waits
-from memory.database import Engine
+from memory.database import Engine, is_outage
 from memory.executors import Holder
 from pipeline.dispatch import Dispatch
 from pipeline.journal import WAKE
 from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, RUN, RUNS
 from pipeline.review import ReviewRun
 from pipeline.services import Services
+from pipeline.steps import interrupted
 
 log = structlog.get_logger(__name__)
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
-_HEARTBEAT = 5.0  # seconds
+HEARTBEAT = 5.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,13 @@ class EngineSettings:
     :param executor_id: stable and unique per process slot.
     :param polling: seconds between two looks into a queue.
     :param concurrent_runs: runs at the same time in this process.
+    :param heartbeat: seconds between two sweeps; a fraction of the lease.
     """
 
     executor_id: str
     polling: float = 0.2
     concurrent_runs: int = 4
+    heartbeat: float = HEARTBEAT
 
 
 def client(engine: Engine) -> DBOSClient:
@@ -78,6 +83,7 @@ class WorkflowEngine:
         self._tasks: list[asyncio.Task[None]] = []
         self._lost = False
         self._active = 0  # workflows that run at this moment
+        self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
     async def start(self) -> None:
         """Take the lease, launch DBOS on the running event loop and start the sweeps.
@@ -89,7 +95,7 @@ class WorkflowEngine:
         DBOS(config=self._config())
         self._register()
         DBOS.launch()
-        self._tasks = [asyncio.create_task(self._repeat(each)) for each in (self._renew, self._wake_due, self._adopt)]
+        self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
 
     async def stop(self, grace: float = 10) -> None:
         """Stop taking work, give running steps ``grace`` seconds, and hand back the lease.
@@ -111,11 +117,20 @@ class WorkflowEngine:
         """Whether the sweeps go on and the lease is ours."""
         return bool(self._tasks) and not self._lost and not any(task.done() for task in self._tasks)
 
+    @property
+    def _sweeps(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        return self._renew, self._wake_due, self._adopt, self._go_on
+
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:
+        """Around a workflow: an outage of the database interrupts it and is never its outcome."""
         self._active += 1
         try:
             yield
+        except Exception as error:
+            if isinstance(error, DatabaseUnavailable) or is_outage(error):
+                raise interrupted(error) from error
+            raise
         finally:
             self._active -= 1
 
@@ -141,11 +156,9 @@ class WorkflowEngine:
 
         @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
         async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
             with self._working():
-                return await ReviewRun(services, run).execute()
+                run = await runs.get(services.database, run_id)
+                return "unknown run" if run is None else await ReviewRun(services, run).execute()
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock
@@ -167,7 +180,7 @@ class WorkflowEngine:
                 log.warning("sweep.failed", sweep=work.__name__, error=str(error))
             except Exception:
                 log.exception("sweep.failed", sweep=work.__name__)
-            await asyncio.sleep(_HEARTBEAT if work != self._wake_due else 1.0)
+            await asyncio.sleep(self._settings.heartbeat if work != self._wake_due else 1.0)
 
     async def _renew(self) -> None:
         other = await executors.take(self._services.database, self._holder, self._services.clock.now())
@@ -178,8 +191,9 @@ class WorkflowEngine:
     async def _wake_due(self) -> None:
         now = self._services.clock.now()
         for workflow_id in await waits.due(self._services.database, now):
-            await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
-            await waits.remove(self._services.database, workflow_id)
+            with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
+                await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
+            await waits.remove_due(self._services.database, workflow_id, now)
 
     async def _adopt(self) -> None:
         """Go on with the work of processes whose lease ran out."""
@@ -188,10 +202,35 @@ class WorkflowEngine:
             await asyncio.to_thread(_recover, executor_id)
             await executors.forget(self._services.database, executor_id, self._services.clock.now())
 
+    async def _go_on(self) -> None:
+        """Queue again what this process began and does not work on any more, because the database failed under it."""
+        executor_id = self._settings.executor_id
+        idle = await asyncio.to_thread(_idle, executor_id)
+        for workflow_id in idle & self._idle:  # twice idle: not just on its way from the queue
+            log.info("workflow.queued_again", workflow=workflow_id)
+            await asyncio.to_thread(_queue_again, executor_id, workflow_id)
+        self._idle = idle
+
+
+# The places that reach into DBOS, which recovers workflows at its start only.
+
 
 def _recover(executor_id: str) -> None:
-    """The one place that reaches into DBOS: queue again what another executor left behind."""
+    """Queue again what another executor left behind."""
     DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
+
+
+def _idle(executor_id: str) -> frozenset[str]:
+    """Workflows the executor began which do not run in this process."""
+    dbos = _get_dbos_instance()
+    began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
+    running = dbos._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
+    return frozenset(workflow.workflow_id for workflow in began).difference(running)
+
+
+def _queue_again(executor_id: str, workflow_id: str) -> None:
+    dbos = _get_dbos_instance()
+    dbos._sys_db.reenqueue_for_recovery(workflow_id, [executor_id], RUNS)  # pyright: ignore[reportPrivateUsage]
 
 
 def _is_dead(other: Holder) -> bool:

@@ -3,32 +3,50 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
-from dbos import DBOSClient
+import structlog
+from dbos import DBOSClient, EnqueueOptions
 
 from domain.errors import DatabaseUnavailable
 from memory import deliveries
-from memory.database import Engine, begin
+from memory.database import Connection, Engine, begin
 from memory.deliveries import Delivery
 from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY
 
+log = structlog.get_logger(__name__)
+
+PATIENCE = 3.0  # seconds
 _LARGEST_GROUP = 64
+_PAUSE = 0.1  # seconds before a group that the database did not take is tried again
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """Who waits for a delivery to be durable; the answer is whether it was new."""
+
+    delivery: Delivery
+    answer: asyncio.Future[bool]
 
 
 class Intake:
     """Collects deliveries while a commit is on its way and stores them together with the next one.
 
-    :param engine: the door's own engine, with its short busy time-out.
+    :param engine: the door's own engine, with a busy time-out below ``patience``.
     :param client: a DBOS client on the same database.
     :param patience: seconds after which a caller is told that nothing could be made durable.
     """
 
-    def __init__(self, engine: Engine, client: DBOSClient, patience: float = 3) -> None:
+    def __init__(self, engine: Engine, client: DBOSClient, patience: float = PATIENCE) -> None:
         self._engine = engine
         self._client = client
         self._patience = patience
-        self._queue: asyncio.Queue[tuple[Delivery, asyncio.Future[bool]]] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Caller] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
+        # A thread of its own: the loop's others may all be waiting for the database.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="intake")
 
     def start(self) -> None:
         self._writer = asyncio.create_task(self._write_groups(), name="intake")
@@ -39,6 +57,7 @@ class Intake:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._queue.join(), self._patience)
             self._writer.cancel()
+        self._thread.shutdown(wait=False)
 
     async def accept(self, delivery: Delivery) -> bool:
         """Make a delivery durable; whether it was new.
@@ -46,10 +65,11 @@ class Intake:
         :raises DatabaseUnavailable: if that did not work within the patience. The delivery may then still be
             stored a moment later, which does no harm: GitHub repeats it with the same GUID.
         """
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((delivery, done))
+        caller = _Caller(delivery, asyncio.get_running_loop().create_future())
+        self._queue.put_nowait(caller)
         try:
-            return await asyncio.wait_for(done, self._patience)
+            async with asyncio.timeout(self._patience):
+                return await caller.answer
         except TimeoutError:
             raise DatabaseUnavailable(f"The delivery could not be stored within {self._patience:g} s.") from None
 
@@ -58,38 +78,81 @@ class Intake:
             group = [await self._queue.get()]
             while len(group) < _LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
-            await self._write([(delivery, done) for delivery, done in group if not done.done()])
+            await self._write(group)
             for _ in group:
                 self._queue.task_done()
 
-    async def _write(self, group: Sequence[tuple[Delivery, asyncio.Future[bool]]]) -> None:
-        if not group:
+    async def _write(self, group: Sequence[_Caller]) -> None:
+        """Store a group, again and again while the database does not take it and somebody waits."""
+        while waiting := [caller for caller in group if not caller.answer.done()]:
+            try:
+                new = await self._stored([caller.delivery for caller in waiting])
+            except DatabaseUnavailable as error:
+                log.warning("intake.not_stored", deliveries=len(waiting), error=str(error))
+                await asyncio.sleep(_PAUSE)
+            except Exception as error:
+                await self._refuse(waiting, error)
+            else:
+                for caller, was_new in zip(waiting, new, strict=True):
+                    if not caller.answer.done():
+                        caller.answer.set_result(was_new)
+
+    async def _refuse(self, group: Sequence[_Caller], error: Exception) -> None:
+        """A delivery that cannot be stored is told so; the others of its group do not suffer for it."""
+        if len(group) == 1:
+            if not group[0].answer.done():
+                group[0].answer.set_exception(error)
             return
-        try:
-            new = await asyncio.to_thread(self._commit, [delivery for delivery, _ in group])
-        except Exception as error:  # whatever it was, each caller must hear of it
-            for _, done in group:
-                if not done.done():
-                    done.set_exception(error)
-            return
-        for (_, done), was_new in zip(group, new, strict=True):
-            if not done.done():
-                done.set_result(was_new)
+        for caller in group:
+            await self._write([caller])
+
+    async def _stored(self, group: Sequence[Delivery]) -> list[bool]:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, group)
 
     def _commit(self, group: Sequence[Delivery]) -> list[bool]:
         with begin(self._engine) as connection:
             new = deliveries.store(connection, group)
+            gathering = _Gathering(connection) if connection.dialect.name == "sqlite" else None
             for delivery, was_new in zip(group, new, strict=True):
                 if was_new and delivery.command is not None:
                     self._client.enqueue_in_transaction(
-                        connection,
-                        {
-                            "workflow_name": DELIVERY,
-                            "queue_name": DELIVERIES,
-                            "workflow_id": delivery.guid,
-                            "app_version": APP_VERSION,
-                        },
-                        delivery.guid,
-                        delivery.command,
+                        cast(Connection, gathering or connection), _work(delivery.guid), delivery.guid, delivery.command
                     )
+            if gathering is not None:
+                gathering.insert()
             return new
+
+
+class _Gathering:
+    """Stands in for an SQLite connection while DBOS queues work, so that a group's rows are inserted together.
+
+    DBOS builds and executes two inserts per workflow there, which was most of the door's time; on PostgreSQL it
+    prepares them once.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._inserts: dict[str, tuple[Any, list[Any]]] = {}
+        self.dialect = connection.dialect
+        self.get_execution_options = connection.get_execution_options
+        self.execution_options = connection.execution_options
+
+    def execute(self, insert: Any, values: Any) -> Self:
+        self._inserts.setdefault(insert.table.name, (insert, []))[1].append(values)
+        return self
+
+    def fetchone(self) -> None:
+        """No row was there before: the delivery itself was new in this transaction."""
+
+    def insert(self) -> None:
+        for insert, rows in self._inserts.values():
+            self._connection.execute(insert, rows)
+
+
+def _work(guid: str) -> EnqueueOptions:
+    return {
+        "workflow_name": DELIVERY,
+        "queue_name": DELIVERIES,
+        "workflow_id": guid,
+        "app_version": APP_VERSION,
+    }

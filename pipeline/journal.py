@@ -2,15 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 from dbos import DBOS
 from pydantic import JsonValue
 
-from domain.errors import ForgeError, RateLimited, Recovery, from_json, to_json
+from domain.errors import DatabaseUnavailable, ForgeError, RateLimited, Recovery, from_json, to_json
 from memory import waits
 from pipeline.services import Services
-from pipeline.steps import Call
+from pipeline.steps import Call, interrupted, noted
 
 WAKE = "wake"  # topic of the message that ends a wait
 _BACKSTOP = timedelta(minutes=5)
@@ -49,7 +50,7 @@ class WorkflowJournal:
             if isinstance(error, RateLimited):
                 await self._wait(error)
             elif error.recovery is Recovery.retry and (pause := next(pauses, None)) is not None:
-                await DBOS.sleep_async(pause)
+                await noted(partial(DBOS.sleep_async, pause))
             else:
                 raise error
 
@@ -58,7 +59,7 @@ class WorkflowJournal:
         await self.step("wait", lambda: self._begin_waiting(limit))
         while not await self.step("is it time", self._is_over):
             left = limit.until - self._services.clock.now()
-            await DBOS.recv_async(WAKE, (max(left, timedelta(0)) + _BACKSTOP).total_seconds())
+            await noted(partial(DBOS.recv_async, WAKE, (max(left, timedelta(0)) + _BACKSTOP).total_seconds()))
         await self.step("go on", self._end_waiting)
 
     async def _begin_waiting(self, limit: RateLimited) -> JsonValue:
@@ -81,6 +82,8 @@ def _kept(call: Callable[[], Awaitable[JsonValue]]) -> Call:
     async def journaled() -> dict[str, Any]:
         try:
             return {"value": await call()}
+        except DatabaseUnavailable as error:
+            raise interrupted(error) from error
         except ForgeError as error:
             return dict(to_json(error))
 

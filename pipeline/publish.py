@@ -1,16 +1,18 @@
 """The only place that writes to GitHub: each write once, under the fencing token, found again after a crash."""
 
-import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from domain import texts
-from domain.errors import NotFound, Superseded, Unprocessable
+from domain import replies, texts
+from domain.commands import ObeyComment
+from domain.conversation import CommentKind
+from domain.errors import Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.markers import Markers
 from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftReview, InlineComment
+from domain.replies import Answer
 from domain.review import Conclusion, Review
-from domain.runs import Run
+from domain.runs import RepositoryRef, Run
 from domain.texts import CheckText
 from memory import findings, outbox, runs
 from memory.database import Database
@@ -35,38 +37,28 @@ class Publisher:
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""
-        check = _check(run, "queued", texts.queued())
-
-        async def find() -> int | None:
-            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
-            return None if found is None else found.id
-
-        async def create() -> int:
-            return (await self.host.create_check_run(run.repository, check)).id
-
-        await self._once(run, "queued", "check", find, create)
-        await self._close_if_lost(run)
+        await self._opened(run)
 
     async def show_progress(self, run: Run, step: str, doing: str) -> None:
         """Say on the check what is being done."""
         await self._update(run, step, _check(run, "in_progress", texts.progress(doing)))
-        await self._close_if_lost(run)
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
         check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
         await self._update(run, "concluded", check)
 
-    async def close(self, run: Run, text: CheckText) -> None:
-        """Complete the check of a run that lost its fencing token, whoever holds it now."""
-        check_id = await outbox.remote_id(self.database, run.id, "queued", "check")
-        if check_id is None:
-            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
-            if found is None or found.is_completed:
-                return
-            check_id = found.id
-        check = _check(run, "completed", text, Conclusion.cancelled)
-        await self.host.update_check_run(run.repository, check_id, check)
+    async def close(self, run: Run) -> None:
+        """Complete the check of a run that was cancelled, whoever holds the fencing token now, and say why.
+
+        A write of that run which is on its way may reopen the check, so the run itself closes it once more at its end.
+        """
+        found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+        if found is None or found.conclusion == Conclusion.cancelled:
+            return
+        ended = await runs.get(self.database, run.id)
+        text = texts.cancelled(run.reason if ended is None else ended.reason)
+        await self.host.update_check_run(run.repository, found.id, _check(run, "completed", text, Conclusion.cancelled))
 
     async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
         """Post the one review of this run, with a comment on each of ``inline``."""
@@ -88,13 +80,69 @@ class Publisher:
                 plain = draft.model_copy(update={"body": listed, "comments": ()})
                 return await self.host.create_review(run.repository, run.number, plain)
 
-        await self._once(run, "review", "review", find, create)
+        review_id = await self._once(run, "review", "review", find, create)
         await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
+        bodies = await self.host.comments_of_review(run.repository, run.number, review_id)
+        named = {finding.id: comment for finding in inline for comment, body in bodies.items() if finding.id in body}
+        await findings.note_comments(self.database, run, named)
+
+    async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
+        """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""
+        await self._update(run, f"concluded by {cause}", _check(run, "completed", text, conclusion))
+
+    async def answer(self, command: ObeyComment, guid: str, answers: Sequence[Answer]) -> None:
+        """Answer a comment once: in its thread, or below the issue or pull request."""
+        marker = self.markers.make("answer", guid)
+        text = replies.compose(answers, marker)
+        if command.comment.kind is CommentKind.review_comment:
+            root = command.comment.thread or command.comment.id
+            await self._reply_once(command.repository, command.number, root, guid, text, marker)
+            return
+        host, repository, number = self.host, command.repository, command.number
+        await self._answer_once(
+            guid,
+            lambda: host.find_comment(repository, number, marker),
+            lambda: host.create_comment(repository, number, text),
+        )
+
+    async def reply_in_thread(self, repository: RepositoryRef, number: int, root: int, guid: str, text: str) -> None:
+        """Say something in a review thread, once per delivery."""
+        marker = self.markers.make("answer", guid)
+        await self._reply_once(repository, number, root, guid, f"{text}\n\n{marker}", marker)
+
+    async def _reply_once(
+        self, repository: RepositoryRef, number: int, root: int, guid: str, text: str, marker: str
+    ) -> None:
+        await self._answer_once(
+            guid,
+            lambda: self.host.find_reply(repository, number, root, marker),
+            lambda: self.host.create_reply(repository, number, root, text),
+        )
+
+    async def _answer_once(
+        self, guid: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]
+    ) -> None:
+        claim = await outbox.claim_answer(self.database, guid, "answer", self.clock.now())
+        if claim.remote_id is not None:
+            return
+        found = await find() if claim.tried_before else None
+        remote_id = await write() if found is None else found
+        await outbox.done(self.database, claim.id, remote_id, self.clock.now())
+
+    async def _opened(self, run: Run) -> int:
+        """The id of the run's check, which is created if there is none yet."""
+
+        async def find() -> int | None:
+            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await self.host.create_check_run(run.repository, _check(run, "queued", texts.queued()))).id
+
+        return await self._once(run, "queued", "check", find, create)
 
     async def _update(self, run: Run, step: str, check: CheckRun) -> None:
-        check_id = await outbox.remote_id(self.database, run.id, "queued", "check")
-        if check_id is None:
-            raise NotFound(f"Run {run.id} has no check to update.", "Press Review again.")
+        check_id = await self._opened(run)
 
         async def find() -> int | None:
             return None  # an update may be sent twice; it says the same
@@ -111,26 +159,21 @@ class Publisher:
         kind: str,
         find: Callable[[], Awaitable[int | None]],
         write: Callable[[], Awaitable[int]],
-    ) -> None:
-        """Claim the write, look for its effect if it was tried before, make it, and record it.
+    ) -> int:
+        """Claim the write, look for its effect if it was tried before, make it, and record it; its id on GitHub.
 
         :raises Superseded: if another run owns the pull request.
         """
         claim = await outbox.claim(self.database, run, step, kind, self.clock.now())
-        if claim.done:
-            return
+        if claim.remote_id is not None:
+            return claim.remote_id
         remote_id = await find() if claim.tried_before else None
         if remote_id is None:
+            if claim.lost:
+                raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
             remote_id = await write()
         await outbox.done(self.database, claim.id, remote_id, self.clock.now())
-
-    async def _close_if_lost(self, run: Run) -> None:
-        """If the token was lost while a write was on its way, whoever took it may have closed the check too early."""
-        if await runs.is_current(self.database, run):
-            return
-        with contextlib.suppress(NotFound):
-            await self.close(run, texts.superseded())
-        raise Superseded(f"Run {run.id} lost pull request {run.number} to a newer one.")
+        return remote_id
 
 
 def _check(

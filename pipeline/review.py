@@ -1,7 +1,8 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
-import contextlib
+import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
 import structlog
 from pydantic import BaseModel, JsonValue
@@ -9,22 +10,24 @@ from pydantic import BaseModel, JsonValue
 from agents import reviewer
 from domain import texts
 from domain.configuration import Configuration
-from domain.errors import CodeHostError, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized
+from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
 from domain.findings import Finding
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState
-from memory import checkpoints, findings, runs
-from pipeline import configuration
+from memory import checkpoints, dismissals, findings, permits, runs
+from pipeline import configuration, threads
 from pipeline.journal import WorkflowJournal
 from pipeline.publish import choose_inline
 from pipeline.services import Services
 from safety.eligibility import exclusion
 from safety.risk import Author
+from safety.verdict import with_dismissals
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
 
+_WATCH = 1.0  # seconds between two looks whether a run that works still owns its pull request
 _FIRST_TIME = {"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"}
 
 
@@ -35,6 +38,7 @@ class Settings(BaseModel):
     problem: str | None
     pull_request: PullRequest
     excluded: str | None
+    paused_by: str | None = None
 
 
 class ReviewRun:
@@ -49,13 +53,20 @@ class ReviewRun:
         self._publisher = services.publisher
         self._run = run
         self._journal = WorkflowJournal(services, run.id, self._waiting)
+        self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
 
     async def execute(self) -> str:
         """Bring the run to its end; how it ended, in one word."""
         try:
+            return await self._review_or_fail()
+        except Superseded:
+            return await self._step_aside()
+
+    async def _review_or_fail(self) -> str:
+        try:
             return await self._review()
         except Superseded:
-            return ReasonCode.superseded.value
+            raise
         except ForgeError as error:
             return await self._fail(error)
         except Exception:
@@ -63,34 +74,41 @@ class ReviewRun:
             return await self._fail(ForgeError("Forge made a mistake of its own; its log has the details."))
 
     async def _review(self) -> str:
-        if not await self._journal.step("begin", self._begin):
-            return ReasonCode.superseded.value
+        await self._journal.step("begin", self._begin)
         settings = Settings.model_validate(await self._journal.step("read the configuration", self._configure))
+        if settings.paused_by is not None:
+            await self._journal.step("say that it is paused", lambda: self._put_off(settings.paused_by or ""))
+            return ReasonCode.paused.value
         if settings.excluded is not None:
             await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
             return ReasonCode.excluded.value
-        await self._journal.step("run the checks", lambda: self._check(settings))
+        await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
         await self._journal.step("post the review", lambda: self._post(settings))
+        await self._journal.step("settle the threads", self._settle)
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
         return RunState.completed.value
 
     async def _begin(self) -> JsonValue:
-        if not await self._move(RunState.running):
-            return False
+        await self._move(RunState.running)
         await self._publisher.show_progress(self._run, "started", "Reading the change")
-        return True
+        return None
 
     async def _configure(self) -> JsonValue:
-        loaded = await configuration.load(self._services.host, self._run.repository)
+        loaded = await configuration.load(self._services.host, self._services.database, self._run.repository)
         pull_request = await self._services.host.pull_request(self._run.repository, self._run.number)
-        reason = exclusion(pull_request, loaded.configuration.review)
+        reason = exclusion(pull_request, loaded.configuration.review, self._run.repository.id)
         return Settings(
             configuration=loaded.configuration,
             problem=loaded.problem,
             pull_request=pull_request,
             excluded=None if reason is None else reason.text,
+            paused_by=await permits.paused_by(self._services.database, self._run.repository),
         ).model_dump(mode="json")
+
+    async def _put_off(self, by: str) -> JsonValue:
+        await self._publisher.conclude(self._run, Conclusion.action_required, texts.paused(by))
+        return await self._move(RunState.cancelled, ReasonCode.paused)
 
     async def _exclude(self, settings: Settings) -> JsonValue:
         text = texts.excluded(settings.excluded or "", settings.problem)
@@ -114,7 +132,8 @@ class ReviewRun:
             ),
             lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
         )
-        timed = review.model_copy(update={"seconds": time.perf_counter() - started})
+        held = await dismissals.among(services.database, run.repository, [f.fingerprint for f in review.findings])
+        timed = with_dismissals(review, held).model_copy(update={"seconds": time.perf_counter() - started})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
         return {"findings": len(review.findings), "decision": review.decision, "risk": review.risk.score}
 
@@ -123,6 +142,17 @@ class ReviewRun:
         if inline:
             await self._publisher.post_review(self._run, review, inline, before)
         return [finding.id for finding in inline]
+
+    async def _settle(self) -> JsonValue:
+        """Resolve the threads of what is gone. That it does not work out is no reason to withhold the verdict."""
+        review = await checkpoints.load_review(self._services.database, self._run)
+        if review is None:
+            return []
+        try:
+            return [*await threads.settle(self._services, self._run, review)]
+        except (Forbidden, NotFound, Unprocessable) as error:
+            log.warning("threads.not_settled", run=self._run.id, error=str(error))
+            return []
 
     async def _conclude(self, settings: Settings) -> JsonValue:
         review, inline, before = await self._said(settings)
@@ -151,21 +181,64 @@ class ReviewRun:
         log.warning("review.failed", run=self._run.id, error=str(error))
 
         async def say() -> JsonValue:
-            with contextlib.suppress(CodeHostError, Superseded):
-                await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
+            await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
             return None
 
-        await self._journal.step("say what went wrong", say)
+        await self._try("say what went wrong", say)
         reason = _reason(error)
         await self._journal.step("end", lambda: self._move(RunState.failed, reason, error.message))
         return reason.value
 
+    async def _step_aside(self) -> str:
+        """The run lost its pull request and was ended by who took it: close its check after its own last write."""
+
+        async def close() -> JsonValue:
+            await self._publisher.close(self._run)
+            return None
+
+        self._is_over = True
+        await self._try("close the check", close)
+        return RunState.cancelled.value
+
+    async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> None:
+        """A last word on GitHub. Where it cannot be said, not even later, the run ends all the same."""
+        try:
+            await self._journal.step(key, call)
+        except Superseded:
+            raise
+        except ForgeError as error:
+            log.warning("review.unsaid", run=self._run.id, step=key, error=str(error))
+        except Exception:
+            log.exception("review.unsaid", run=self._run.id, step=key)
+
+    async def _while_current(self, work: Awaitable[JsonValue]) -> JsonValue:
+        """The answer of ``work``, which is stopped soon after the run lost its pull request.
+
+        :raises Superseded: if it was.
+        """
+        task = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait({task}, timeout=_WATCH))[0]:
+                if not await runs.is_current(self._services.database, self._run):
+                    raise self._superseded()
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
     async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> JsonValue:
-        return await runs.move(
-            self._services.database, self._run.id, target, self._services.clock.now(), reason, detail
-        )
+        """:raises Superseded: the run was put an end to."""
+        now = self._services.clock.now()
+        if not await runs.move(self._services.database, self._run.id, target, now, reason, detail):
+            raise self._superseded()
+        return None
+
+    def _superseded(self) -> Superseded:
+        return Superseded(f"Run {self._run.id} was put an end to.")
 
     async def _waiting(self, why: str | None) -> None:
+        if self._is_over:
+            return
         if why is None:
             await self._move(RunState.running)
         else:

@@ -1,9 +1,17 @@
 """Makes a step durable with DBOS, so that one which completed is never repeated after a crash."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
+import structlog
 from dbos import DBOS
+from dbos._serialization import PortableWorkflowError  # not exported; what DBOS answers for a noted failure
+
+from memory.database import OUTAGES, is_outage
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
 
 Call = Callable[[], Awaitable[dict[str, Any]]]
 Durable = Callable[[str, Call], Awaitable[dict[str, Any]]]
@@ -15,4 +23,35 @@ PAUSES = (1.0, 4.0, 15.0, 60.0, 300.0, 900.0)
 
 async def durable(name: str, call: Call) -> dict[str, Any]:
     """A :data:`Durable` step; steps are matched by order, the name is for people."""
-    return await DBOS.run_step_async({"name": name}, call)
+
+    def step() -> Awaitable[dict[str, Any]]:
+        return cast(Awaitable[dict[str, Any]], DBOS.run_step_async({"name": name}, call))
+
+    return await noted(step)
+
+
+async def noted(operation: Callable[[], Awaitable[T]]) -> T:
+    """The answer of an operation DBOS takes note of, whatever the database does meanwhile.
+
+    If the database fails, nobody knows whether the note was taken, so the workflow is interrupted. Where DBOS managed
+    to note the failure itself as the answer, the operation is made anew.
+    """
+    while True:
+        try:
+            return await operation()
+        except PortableWorkflowError as error:
+            if error.name not in OUTAGES:
+                raise
+        except Exception as error:
+            if not is_outage(error):
+                raise
+            raise interrupted(error) from error
+
+
+def interrupted(error: Exception) -> asyncio.CancelledError:
+    """Ends this execution of the workflow without an outcome, as if the process had died.
+
+    The engine queues it again soon; what was noted is not repeated then.
+    """
+    log.warning("workflow.interrupted", workflow=DBOS.workflow_id, error=str(error))
+    return asyncio.CancelledError()

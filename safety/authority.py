@@ -1,7 +1,85 @@
-"""Decides whether a person may do what they ask, from the live role GitHub gave a moment ago."""
+"""Decides whether somebody may do what they ask, by command, button or page, from facts of this moment (SPEC W5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from domain.slash import Deploy, Level, RefusalCode, Refused, Rollback, SlashCommand, Verb
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
-"""The roles of a repository, each including the ones before (SPEC W5)."""
+"""The roles of a repository, each including the ones before."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Who decides a gate: the least role, and whether who wrote the change or asked for it is left out."""
+
+    role: str
+    not_author: bool = False
+    not_requester: bool = False
+
+
+GATES: Mapping[str, Gate] = {
+    "architecture_approval": Gate("write"),
+    "human_review": Gate("write", not_author=True),
+    "security_findings": Gate("maintain", not_author=True),
+    "protected_paths": Gate("maintain", not_author=True),
+    "help_needed": Gate("write"),
+    "guard": Gate("write"),
+    "cost_overrun": Gate("write"),
+    "production_deploy": Gate("maintain", not_requester=True),
+    "recovery": Gate("write"),
+    "false_positive": Gate("write"),
+    "destructive": Gate("maintain", not_author=True),
+}
+"""CONTRACT, gates. A critical change asks for ``maintain`` at ``human_review``."""
+
+STRICTEST = Gate("maintain", not_author=True, not_requester=True)
+"""What holds for a gate nobody described."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known about who asks, and about what.
+
+    :param role: the live role GitHub gave a moment ago.
+    :param is_app: the sender is an App, or an App wrote in their name.
+    :param is_edited: the text was edited after it was written.
+    :param is_author: they opened the pull request.
+    :param is_requester: they asked for what the gate is about.
+    :param needs_ok: the head comes from a fork, and nobody with write permission has let this head be run yet.
+    :param is_production: the environment it is about is production.
+    :param is_alone: nobody else has the role; then nobody is left out for being author or requester (CONTRACT).
+    """
+
+    role: str
+    is_app: bool = False
+    is_edited: bool = False
+    is_author: bool = False
+    is_requester: bool = False
+    needs_ok: bool = False
+    is_production: bool = True
+    is_alone: bool = False
+
+
+def authorise(asked: SlashCommand, facts: Facts, gate: Gate = STRICTEST) -> Refused | None:
+    """Why they may not; None if they may.
+
+    A button and a page ask for the command that says the same.
+
+    :param gate: the gate a decision is about.
+    """
+    rule = _rule(asked, facts, gate)
+    code = _code(facts, rule)
+    if code is None:
+        return None
+    is_fork = asked.verb in _RUNS and facts.needs_ok and code is RefusalCode.role
+    return Refused(code=code, verb=asked.verb, needed=rule.role, held=facts.role, fork=is_fork)
+
+
+def waived(asked: SlashCommand, facts: Facts, gate: Gate = STRICTEST) -> bool:
+    """Whether they may only because nobody else has the role; the audit says so."""
+    rule = _rule(asked, facts, gate)
+    return facts.is_alone and ((rule.not_author and facts.is_author) or (rule.not_requester and facts.is_requester))
 
 
 def refusal(role: str, minimum: str) -> str | None:
@@ -12,3 +90,45 @@ def refusal(role: str, minimum: str) -> str | None:
     if role in ROLES and ROLES.index(role) >= ROLES.index(minimum):
         return None
     return f"refused: it needs the role {minimum}, the sender has {role}"
+
+
+def _code(facts: Facts, rule: Gate) -> RefusalCode | None:
+    if facts.is_app:
+        return RefusalCode.app
+    if facts.is_edited:
+        return RefusalCode.edited
+    if refusal(facts.role, rule.role) is not None:
+        return RefusalCode.role
+    if rule.not_author and facts.is_author and not facts.is_alone:
+        return RefusalCode.author
+    if rule.not_requester and facts.is_requester and not facts.is_alone:
+        return RefusalCode.requester
+    return None
+
+
+def _rule(asked: SlashCommand, facts: Facts, gate: Gate) -> Gate:
+    """The row of CONTRACT's table this falls under."""
+    verb = asked.verb
+    if verb in _DECISIONS:
+        return gate
+    if isinstance(asked, Level) and asked.level is not None:
+        return Gate("admin")
+    if isinstance(asked, Deploy | Rollback):
+        in_production = facts.is_production and asked.environment is not None
+        return Gate("maintain" if in_production else "write")
+    if verb in _RUNS and facts.needs_ok:
+        return Gate("write")
+    return Gate(_MINIMUM[verb], not_author=verb is Verb.dismiss)  # DESIGN §6: the author does not dismiss
+
+
+_RUNS = frozenset({Verb.review, Verb.test})
+_DECISIONS = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.suggest})
+_READ = {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff, Verb.level, Verb.why}
+_TRIAGE = {Verb.review, Verb.test, Verb.explain}
+_ADMIN = {Verb.pause, Verb.unpause}
+_MINIMUM: Mapping[Verb, str] = (
+    dict.fromkeys(Verb, "write")
+    | dict.fromkeys(_READ, "read")
+    | dict.fromkeys(_TRIAGE, "triage")
+    | dict.fromkeys(_ADMIN, "admin")
+)

@@ -1,12 +1,32 @@
-"""Decides whether a pull request is reviewed at all, by its state and the repository's configuration."""
+"""Decides what is reviewed or run at all, by its state and the repository's configuration."""
 
-from domain.configuration import ReviewSettings
+from collections.abc import Iterable
+
+from domain.configuration import Forks, Labels, Paths, ReviewSettings
+from domain.globs import matches
 from domain.ports import PullRequest
 from domain.verdicts import Reason
 
+NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
+"""GitHub's ``author_association`` of people whose work was never merged here."""
 
-def exclusion(pull_request: PullRequest, settings: ReviewSettings) -> Reason | None:
-    """Why this pull request is left out; None if it is to be reviewed."""
+_BOT = "[bot]"
+
+
+def exclusion(
+    pull_request: PullRequest,
+    settings: ReviewSettings,
+    repository_id: int | None = None,
+    *,
+    asked: bool = False,
+) -> Reason | None:
+    """Why this pull request is left out; None if it is to be reviewed.
+
+    :param repository_id: of the repository it is opened in; without it forks cannot be told.
+    :param asked: a person who may do so asked for this review, which settles all of it.
+    """
+    if asked:
+        return None
     if not settings.on_pull_request:
         return Reason(
             code="excluded.off", text="Reviews are switched off here (`review.on_pull_request` in `.github/forge.yml`)."
@@ -16,4 +36,60 @@ def exclusion(pull_request: PullRequest, settings: ReviewSettings) -> Reason | N
             code="excluded.draft",
             text="This is a draft. It is reviewed once it is ready, or at once with `review.drafts: true`.",
         )
+    if pull_request.author_is_bot and not _is_listed(pull_request.author_login, settings.bots):
+        return Reason(
+            code="excluded.bot",
+            text="A bot opened this, and `review.bots` in `.github/forge.yml` does not name it.",
+        )
+    if settings.forks is Forks.ignore and _is_fork(pull_request, repository_id):
+        return Reason(
+            code="excluded.fork", text="Forks are not reviewed here unless someone asks with `/forge review`."
+        )
     return None
+
+
+def needs_ok(pull_request: PullRequest, settings: ReviewSettings, repository_id: int) -> Reason | None:
+    """Why no model, test or push may follow before a person gave the ok for this head; None if none is needed."""
+    if not _is_fork(pull_request, repository_id):
+        return None
+    if settings.forks is not Forks.first_time_needs_ok:
+        return Reason(code="ok.fork", text="It comes from a fork, and here each head of a fork needs an ok.")
+    if pull_request.author_association in NEWCOMERS:
+        return Reason(code="ok.first_time", text="It comes from a fork of someone who is new here.")
+    return None
+
+
+def nothing_left(paths: Iterable[str], settings: ReviewSettings) -> Reason | None:
+    """Why a change has nothing to look at; None if a file remains, or if it had none to begin with.
+
+    :param paths: of all changed files.
+    """
+    changed = list(paths)
+    if not changed or any(is_looked_at(path, settings.paths) for path in changed):
+        return None
+    return Reason(code="excluded.paths", text="`review.paths` in `.github/forge.yml` leaves out every file it changes.")
+
+
+def is_looked_at(path: str, paths: Paths) -> bool:
+    """Whether the path filters let a file through."""
+    return matches(path, paths.include) and not matches(path, paths.exclude)
+
+
+def may_be_sent(path: str, settings: ReviewSettings) -> bool:
+    """Whether a model provider may see a file's content."""
+    return not matches(path, settings.never_send)
+
+
+def asks_for_run(label: str, labels: Labels) -> bool:
+    """Whether putting this label on an issue asks for a run; GitHub does not tell labels apart by case."""
+    return label.casefold() == labels.run.casefold()
+
+
+def _is_fork(pull_request: PullRequest, repository_id: int | None) -> bool:
+    return repository_id is not None and pull_request.is_from_fork(repository_id)
+
+
+def _is_listed(login: str, bots: Iterable[str]) -> bool:
+    """Bots are named with or without ``[bot]``, the ending that GitHub gives to no person."""
+    name = login.casefold().removesuffix(_BOT)
+    return any(bot.casefold().removesuffix(_BOT) == name for bot in bots)

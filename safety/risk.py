@@ -96,6 +96,16 @@ def assess(
         *_coverage(change),
         *_author(author),
     ]
+    return _total(parts)
+
+
+def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
+    """The risk of the same change with other findings."""
+    kept = [part for part in risk.parts if not part.code.startswith("findings.")]
+    return _total([*kept, *_from_findings(findings)])
+
+
+def _total(parts: Sequence[RiskPart]) -> Risk:
     score = min(100, sum(part.points for part in parts))
     return Risk(score=score, level=level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 

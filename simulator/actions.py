@@ -27,7 +27,7 @@ from simulator.state import (
     World,
 )
 
-_SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)```", re.DOTALL)
+_SUGGESTION = re.compile(r"^(`{3,}|~{3,})suggestion[^\n]*\n(.*?)^\1", re.DOTALL | re.MULTILINE)
 
 
 def create_repository(
@@ -310,7 +310,7 @@ class User:
         else:
             reviewing.delete_comment(self.world, comment, self.actor)
 
-    async def react(self, subject: IssueComment | ReviewComment | Issue, content: str) -> None:
+    async def react(self, subject: IssueComment | ReviewComment | Review | Issue, content: str) -> None:
         conversation.react(self.world, subject, self.actor, content)
 
     async def label(self, issue: Issue, name: str) -> None:
@@ -356,7 +356,7 @@ class User:
 
     async def apply_suggestion(self, comment: ReviewComment) -> str:
         """Commit a suggestion block onto the head branch: it replaces exactly the commented lines."""
-        found = _SUGGESTION.search(comment.body)
+        found = _SUGGESTION.search(comment.body.replace("\r\n", "\n"))  # browsers send the former
         pull, head = comment.pull, comment.pull.head_repository
         if found is None or comment.line is None or comment.side != "RIGHT" or head is None:
             raise LookupError("This comment has no suggestion that can be applied")
@@ -365,6 +365,6 @@ class User:
         content = (head.git.read(pull.head_sha, comment.path) or b"").decode()
         lines = content.splitlines(keepends=True)
         first = comment.start_line or comment.line
-        lines[first - 1 : comment.line] = [found[1]]
+        lines[first - 1 : comment.line] = [found[2]]
         change = Commit(f"Update {comment.path}", {comment.path: "".join(lines)})
         return branches.commit_files(self.world, head, self.actor, pull.head_ref, [change])

@@ -5,7 +5,17 @@ from __future__ import annotations
 from simulator import shapes
 from simulator.events import Actor, emit, emit_issue, emit_pull
 from simulator.refusals import Refusal, checked_body, invalid
-from simulator.state import Issue, IssueComment, Label, PullRequest, Reaction, Repository, ReviewComment, World
+from simulator.state import (
+    Issue,
+    IssueComment,
+    Label,
+    PullRequest,
+    Reaction,
+    Repository,
+    Review,
+    ReviewComment,
+    World,
+)
 
 
 def open_issue(world: World, repository: Repository, by: Actor, title: str, body: str | None) -> Issue:
@@ -81,7 +91,7 @@ def _announce_comment(world: World, action: str, comment: IssueComment, by: Acto
 
 
 def react(
-    world: World, subject: IssueComment | ReviewComment | Issue, by: Actor, content: str
+    world: World, subject: IssueComment | ReviewComment | Review | Issue, by: Actor, content: str
 ) -> tuple[Reaction, bool]:
     """Adds a reaction once; there is no webhook for it. The second value tells whether it is new."""
     if content not in shapes.REACTIONS:

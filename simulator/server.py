@@ -21,6 +21,7 @@ from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
+from simulator.pages import Site
 from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
 from simulator.signin import SignIn
 from simulator.state import (
@@ -149,6 +150,7 @@ class Simulator:
         server = web.Application(client_max_size=0)
         server.router.add_route("*", "/api/{rest:.*}", self.api.handle)
         self.sign_in.add_routes(server.router)
+        Site(self.world).add_routes(server.router)
         server.router.add_route("*", "/{rest:.*}", GitServer(self.api).handle)
         self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()

@@ -175,6 +175,7 @@ class Review:
     submitted_at: datetime | None
     app: App | None = None
     minimized: str | None = None
+    reactions: list[Reaction] = field(default_factory=list["Reaction"])
 
 
 @dataclass(eq=False)

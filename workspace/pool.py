@@ -81,12 +81,13 @@ class WorkerPool:
         self._folder = tempfile.mkdtemp(prefix="forge-pool-")
         Path(self._folder).chmod(0o755)
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self.size):
-                    group.create_task(self._add())
-        except BaseExceptionGroup as errors:
+            started = await asyncio.gather(*(self._add() for _ in range(self.size)), return_exceptions=True)
+            for error in started:
+                if error is not None:
+                    raise error
+        except BaseException:
             await self.__aexit__()
-            raise errors.exceptions[0] from None
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -143,8 +144,8 @@ class WorkerPool:
         task.add_done_callback(self._replacing.discard)
 
     async def _renew(self, worker: "_Worker") -> None:
-        self._alive.discard(worker)
         await worker.kill()
+        self._alive.discard(worker)
         pause = 0.1
         while True:
             try:
@@ -226,7 +227,8 @@ class _Worker:
 
     async def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if self.is_alive:
+                os.killpg(self._process.pid, signal.SIGKILL)
         assert self._process.stdout is not None
         # asyncio counts a process as ended only when its pipes have been read to their end.
         with contextlib.suppress(RuntimeError, OSError):

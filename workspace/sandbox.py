@@ -195,7 +195,11 @@ class Sandbox:
             return [*bubblewrap(command.folder, rules), "--", *inside], [rules]
         argv = list(command.argv)
         descriptors: list[int] = []
-        if self.account is not None and Path(argv[0]).is_absolute():
+        if not Path(argv[0]).is_absolute():
+            return _limited(argv, command, 0), descriptors
+        if not Path(argv[0]).is_file():
+            raise ToolError(f"{argv[0]} does not exist.")
+        if self.account is not None:
             # The account may not be able to walk to the program (a virtualenv in root's home), but it may execute
             # what root has opened.
             program = os.open(argv[0], os.O_RDONLY)

@@ -4,10 +4,12 @@ import base64
 from collections.abc import Sequence
 from typing import Any, cast
 
+from pydantic import JsonValue
+
 from agents.checks.paths import is_test_or_document
 from agents.checks.subject import Subject, ToolReport
-from agents.checks.work import Shift, each
 from agents.checks.words import message
+from agents.checks.work import Shift, each
 from domain.findings import Category, Layer, RawFinding, Severity
 
 _LARGEST = 1_000_000
@@ -44,7 +46,7 @@ _RATED = {
 async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     """Scan both versions of Python files. A file that cannot be scanned does not keep the others from it."""
     small = [file for file in files if len(file.head) <= _LARGEST]
-    answers, problem = await each(small, lambda file: _request(file), lambda file: file.path, "bandit", shift)
+    answers, problem = await each(small, _request, lambda file: file.path, "bandit", shift)
     head: list[RawFinding] = []
     base: list[RawFinding] = []
     unread: set[str] = set()
@@ -66,7 +68,7 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     )
 
 
-def _request(file: Subject) -> dict[str, str | None]:
+def _request(file: Subject) -> JsonValue:
     return {
         "head": base64.b64encode(file.head).decode(),
         "base": None if file.base is None or len(file.base) > _LARGEST else base64.b64encode(file.base).decode(),
@@ -104,5 +106,3 @@ def _severity(rule: str, severity: str, confidence: str, path: str) -> Severity 
     if is_test_or_document(path):
         return Severity.warning if rated is Severity.error else None
     return rated
-
-

@@ -7,7 +7,6 @@ from typing import TypeVar
 from domain.changes import FileChange
 from domain.findings import RawFinding, trail
 
-
 Some = TypeVar("Some", bound=RawFinding)
 
 

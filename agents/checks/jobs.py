@@ -4,11 +4,17 @@
 gives up its right to read the installation.
 """
 
+# bandit comes without types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
 import base64
+import codecs
 import io
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from bandit.core import constants as bandit_constants
@@ -58,16 +64,18 @@ class _Bandit:
         ]
 
 
-_bandit: _Bandit | None = None
+@lru_cache(maxsize=1)
+def _scanner() -> _Bandit:
+    return _Bandit()
 
 
 def bandit(request: Any) -> JsonValue:
     """Scan one file at head and, only if there is something to compare, at the merge base."""
-    assert _bandit is not None
-    head = _bandit.scan(base64.b64decode(request["head"]))
+    scanner = _scanner()
+    head = scanner.scan(base64.b64decode(request["head"]))
     base: list[JsonValue] | None = []
     if head and request["base"] is not None:
-        base = _bandit.scan(base64.b64decode(request["base"]))
+        base = scanner.scan(base64.b64decode(request["base"]))
     return {"head": head, "base": base}
 
 
@@ -113,15 +121,14 @@ def run(command, password="x"):
 
 def prepare() -> None:
     """Load everything, then run every job once."""
-    global _bandit
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     assert extension_loader.MANAGER.plugins
-    _bandit = _Bandit()
     content = base64.b64encode(_EXAMPLE).decode()
     bandit({"head": content, "base": content})
     bandit({"head": base64.b64encode(b"def (").decode(), "base": None})
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
     scan_secrets([{"path": path, "added": [[1, line]], "removed": []} for path in ("a.py", "a.yml", "a.go", "a")])
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
-    "é".encode().decode("utf-8-sig").encode("idna"), b"\xe9".decode("latin-1")
+    for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may name its encoding
+        codecs.lookup(codec)

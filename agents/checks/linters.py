@@ -3,7 +3,6 @@
 import asyncio
 import shlex
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agents.checks import sarif
@@ -12,6 +11,7 @@ from agents.checks.words import bounded
 from domain.configuration import Linter
 from domain.errors import ToolError
 from domain.findings import RawFinding
+from domain.globs import matches
 from workspace.sandbox import BUBBLEWRAP, LIMITS, Command, Sandbox
 
 _ENOUGH = BUBBLEWRAP  # level 2 will do as well once it exists
@@ -30,7 +30,7 @@ async def check(
     :raises NoSandbox: nothing here contains what the linter might execute.
     :raises ToolError: the linter could not do its work.
     """
-    matching = [file for file in files if can_be_written(file.path) and _matches(file.path, linter.paths)]
+    matching = [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
     if not matching:
         return ToolReport()
     reason = sandbox.why_not(_ENOUGH)
@@ -55,11 +55,7 @@ async def _run(
     if not files:
         return ()
     root = folder / side
-    try:
-        words = shlex.split(linter.run)
-    except ValueError as error:
-        raise ToolError(f"The command line of {linter.name} cannot be split: {error}.") from None
-    command = Command((*words, *("./" + file.path for file in files)), root, seconds=seconds)
+    command = Command((*shlex.split(linter.run), *("./" + file.path for file in files)), root, seconds=seconds)
     done = await sandbox.run(command, level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
@@ -72,10 +68,3 @@ async def _run(
         said = bounded(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
         raise ToolError(error.message + ended) from None
-
-
-def _matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a path matches a glob; ``**`` also stands for no folder at all."""
-    return any(
-        fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", "")) for pattern in patterns
-    )

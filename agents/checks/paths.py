@@ -8,7 +8,9 @@ _TEST_OR_DOCUMENT = re.compile(
     r"|\.(md|mdx|rst|adoc|txt|snap|example|sample|template|tmpl|dist|tpl|j2)$|\.(example|sample|template)\.",
     re.IGNORECASE,
 )
-_CONFIGURATION = re.compile(r"(^|/)\.env(\.|$)|\.(env|cfg|conf|cnf|properties|tfvars)$|(^|/)\.(npmrc|pypirc)$", re.IGNORECASE)
+_CONFIGURATION = re.compile(
+    r"(^|/)\.env(\.|$)|\.(env|cfg|conf|cnf|properties|tfvars)$|(^|/)\.(npmrc|pypirc)$", re.IGNORECASE
+)
 _MACHINE_MADE = re.compile(
     r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|[^/]+\.lock)$|\.min\.(js|css)$|\.(map|svg|ipynb)$",
     re.IGNORECASE,

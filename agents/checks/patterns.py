@@ -152,8 +152,8 @@ TABLE: tuple[Pattern, ...] = (
         "shell/curl-pipe",
         _ALL,
         Severity.warning,
-        "This runs a script straight from the network: whoever controls that server, or the connection, runs code here. "
-        "Download it, check its checksum or signature, then run it.",
+        "This runs a script straight from the network: whoever controls that server, or the connection, runs code "
+        "here. Download it, check its checksum or signature, then run it.",
         "https://owasp.org/www-project-top-10-ci-cd-security-risks/",
         _regex(
             r"\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/\S*/)?(?:ba|da|z|k)?sh\b"
@@ -182,14 +182,15 @@ TABLE: tuple[Pattern, ...] = (
         "shell/insecure-tls",
         _ALL,
         Severity.warning,
-        "This switches off the check of the server's certificate, so anybody on the way can replace what is downloaded. "
-        "Remove the option; if the server has its own authority, pass its certificate with --cacert.",
+        "This switches off the check of the server's certificate, so anybody on the way can replace what is "
+        "downloaded. Remove the option; if the server has its own authority, pass its certificate with --cacert.",
         "https://curl.se/docs/sslcerts.html",
         _regex(
             r"\bcurl\b[^|;&\n]*\s(?:-[a-zA-Z]*k[a-zA-Z]*|--insecure)(?=\s|$)[^|;&\n]*"
             r"|\bwget\b[^|;&\n]*\s--no-check-certificate\b[^|;&\n]*"
             r"|http\.sslVerify[= ]+[\"']?(?:false|0)\b|\bGIT_SSL_NO_VERIFY=(?:1|true)"
-            r"|\bnpm\s+config\s+set\s+strict-ssl\s+false|\bpip3?\b[^|;&\n]*\s--trusted-host\b|\bNODE_TLS_REJECT_UNAUTHORIZED=[\"']?0",
+            r"|\bnpm\s+config\s+set\s+strict-ssl\s+false|\bpip3?\b[^|;&\n]*\s--trusted-host\b"
+            r"|\bNODE_TLS_REJECT_UNAUTHORIZED=[\"']?0",
             unless=r"//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']",
         ),
         bad=(
@@ -261,7 +262,8 @@ TABLE: tuple[Pattern, ...] = (
         "shell/apt-unauthenticated",
         _ALL,
         Severity.warning,
-        "This installs packages without checking who signed them. Import the repository's signing key and use signed-by instead.",
+        "This installs packages without checking who signed them. Import the repository's signing key "
+        "and use signed-by instead.",
         "https://wiki.debian.org/DebianRepository/UseThirdParty",
         _regex(
             r"\bapt(?:-get|itude)?\b[^|;&\n]*\s(?:--allow-unauthenticated|--force-yes|--allow-insecure-repositories)\b"
@@ -272,7 +274,12 @@ TABLE: tuple[Pattern, ...] = (
             'echo "deb [trusted=yes] http://site.org /" | tee /etc/apt/sources.list.d/x.list && sh x',
             "RUN yum install -y --nogpgcheck thing",
         ),
-        good=("apt-get install -y thing", "RUN apt-get update", "dnf install thing", 'echo "deb [signed-by=/k] https://x /"'),
+        good=(
+            "apt-get install -y thing",
+            "RUN apt-get update",
+            "dnf install thing",
+            'echo "deb [signed-by=/k] https://x /"',
+        ),
     ),
     Pattern(
         "docker/secret-in-image",
@@ -303,10 +310,16 @@ TABLE: tuple[Pattern, ...] = (
         "docker/latest-tag",
         ("docker",),
         Severity.warning,
-        "Without a fixed tag the next build may get another image, with other bugs. Name a version, or better a digest.",
+        "Without a fixed tag the next build may get another image, with other bugs. Name a version, or "
+        "better a digest.",
         _DOCKER + "#pin-base-image-versions",
         _image_without_version,
-        bad=("FROM python", "FROM python:latest AS build", "FROM --platform=linux/amd64 ghcr.io/a/b", "FROM host:5000/a/b"),
+        bad=(
+            "FROM python",
+            "FROM python:latest AS build",
+            "FROM --platform=linux/amd64 ghcr.io/a/b",
+            "FROM host:5000/a/b",
+        ),
         good=(
             "FROM python:3.12-slim",
             "FROM scratch",
@@ -331,11 +344,17 @@ TABLE: tuple[Pattern, ...] = (
         "docker/add-url",
         ("docker",),
         Severity.warning,
-        "ADD takes whatever the server answers at build time, unchecked. Add --checksum=sha256:…, or download and verify it in a RUN.",
+        "ADD takes whatever the server answers at build time, unchecked. Add --checksum=sha256:…, or "
+        "download and verify it in a RUN.",
         _DOCKER + "#add-or-copy",
         _remote_add,
         bad=("ADD https://site.org/x.tar.gz /opt/", "ADD --chown=1 http://site.org/x /y"),
-        good=("ADD --checksum=sha256:00 https://site.org/x /y", "ADD x.tar.gz /opt/", "COPY x /y", "ADD https://host/a.git#v1 /src"),
+        good=(
+            "ADD --checksum=sha256:00 https://site.org/x /y",
+            "ADD x.tar.gz /opt/",
+            "COPY x /y",
+            "ADD https://host/a.git#v1 /src",
+        ),
     ),
     Pattern(
         "docker/sudo",

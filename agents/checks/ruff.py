@@ -22,7 +22,10 @@ _ERRORS = (
     *("invalid-syntax", "F404", "F407", "F50", "F52", "F62", "F63", "F7", "F82", "F901", "PLE"),
     *("B016", "B030", "PLW0133", "PLW1501", "G101", "T100", "RUF016"),
 )
-_NOT_ERRORS = ("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643")
+_NOT_ERRORS = (
+    *("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643"),
+    *("F507", "F822", "PLE0605", "PLE0704"),  # right in principle, wrong about code that works by side effects
+)
 _CORRECTNESS = (
     *("invalid-syntax", "F", "B", "PLE", "PLW", "ASYNC", "RUF0", "LOG", "G101", "T100", "PIE79", "INT", "YTT"),
     *("A0", "BLE", "DTZ", "E7", "E9", "TRY", "PGH", "SLF", "ARG", "DJ", "NPY", "PD", "AIR", "FAST"),
@@ -219,7 +222,10 @@ def _severity(code: str, category: Category) -> Severity:
 
 def _is(code: str, prefixes: Sequence[str]) -> bool:
     """Whether a rule belongs to one of these families: ``S`` holds S602 but not SIM102."""
-    return any(code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha()) for prefix in prefixes)
+    return any(
+        code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha())
+        for prefix in prefixes
+    )
 
 
 def _one_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:

@@ -130,7 +130,7 @@ def settings_for(path: str, project: Mapping[str, bytes], first_party: Sequence[
 
     :param path: path of the file at head.
     :param project: configuration files at the merge base, by path.
-    :param first_party: names of the repository's own top-level packages; without them the order of imports cannot be judged.
+    :param first_party: names of the repository's own top-level packages; without them no order of imports is judged.
     """
     note: str | None = None
     for folder in PurePosixPath(path).parents:
@@ -153,7 +153,10 @@ def without_configuration(settings: RuffSettings, problem: str) -> RuffSettings:
 def _defaults(target: str) -> tuple[str, ...]:
     return (
         _set("target-version", target),
-        _set("lint", {"select": list(DEFAULT_RULES), "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}}),
+        _set(
+            "lint",
+            {"select": list(DEFAULT_RULES), "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}},
+        ),
     )
 
 
@@ -162,16 +165,16 @@ def _section(where: str, content: bytes) -> tuple[dict[str, Any] | None, str | N
     if len(content) > _LARGEST:
         return None, f"{where} is too large to read."
     try:
-        document: dict[str, Any] = tomllib.loads(content.decode())
-        if where.rsplit("/", 1)[-1] == "pyproject.toml":
-            document = document.get("tool", {}).get("ruff")
+        whole = tomllib.loads(content.decode())
+        of_project = where.rsplit("/", 1)[-1] == "pyproject.toml"
+        document = _table(_table(whole, "tool"), "ruff") or None if of_project else whole
     except (ValueError, AttributeError, RecursionError):
         return None, f"{where} at the merge base is not valid TOML, so ruff ran with its default rules."
-    if not isinstance(document, dict):
+    if document is None:
         return None, None
     if "extend" in document:
         return None, f"{where} extends another file, which is not followed, so ruff ran with its default rules."
-    return cast(dict[str, Any], document), None
+    return document, None
 
 
 def _configured(

@@ -1,4 +1,4 @@
-"""Runs layers 1 and 2 on a change: every tool at the same time, on both versions, and keeps what the change introduced."""
+"""Runs layers 1 and 2: every tool at the same time, on both versions, and keeps what the change introduced."""
 
 import asyncio
 import time
@@ -18,6 +18,7 @@ from domain.configuration import Linter
 from domain.errors import ToolError
 from domain.findings import Finding, Layer, RawFinding
 from domain.ports import DependencyChange
+from domain.redaction import unquoted
 from domain.review import LayerReport, ToolRun
 
 
@@ -98,9 +99,7 @@ def _tools(
             _Tool(
                 "ruff",
                 Layer.static,
-                lambda: ruff.check(
-                    python, folder, sandbox, project=project, first_party=first_party, seconds=seconds
-                ),
+                lambda: ruff.check(python, folder, sandbox, project=project, first_party=first_party, seconds=seconds),
             ),
             _Tool("bandit", Layer.security, lambda: bandit.check(python, shift)),
         ]
@@ -141,13 +140,17 @@ async def _attempt(tool: _Tool) -> _Outcome:
 def _with_unparsed(outcomes: Sequence[_Outcome]) -> list[_Outcome]:
     """The outcomes, with files a tool could not parse as its problem, unless a syntax error says so already."""
     broken = {finding.path for outcome in outcomes for finding in outcome.report.head if finding.rule == ruff.SYNTAX}
-    return [_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken]) for outcome in outcomes]
+    return [
+        _unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken]) for outcome in outcomes
+    ]
 
 
 def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
     if not paths:
         return outcome
-    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (f" and {len(paths) - 3} more." if paths[3:] else ".")
+    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
+        f" and {len(paths) - 3} more." if paths[3:] else "."
+    )
     problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
     return replace(outcome, report=replace(outcome.report, problem=problem))
 
@@ -180,13 +183,13 @@ def _new(file: Subject, head: Sequence[Finding], base: Sequence[RawFinding], unr
 
 
 def _unquoted(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without fixes that would quote a line with a credential."""
+    """The findings, without fixes and messages that would quote a credential."""
     secret = {(finding.path, finding.line) for finding in findings if finding.rule.startswith("secret/")}
     return [
-        finding.model_copy(update={"fix": None})
+        unquoted(finding.model_copy(update={"fix": None}))
         if finding.fix is not None
         and any((finding.path, line) in secret for line in range(finding.fix.start_line, finding.fix.end_line + 1))
-        else finding
+        else unquoted(finding)
         for finding in findings
     ]
 

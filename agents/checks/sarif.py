@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from agents.checks.words import bounded
 from domain.errors import ToolError
 from domain.findings import Category, Layer, RawFinding, Severity
 
+Table = dict[str, object]
 _MOST_RESULTS = 2000
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
@@ -24,87 +25,104 @@ def read(document: bytes, tool: str, lines: Mapping[str, int], root: str) -> tup
     :raises ToolError: the document is not SARIF, or holds more than anybody could want to read.
     """
     try:
-        runs = cast(dict[str, Any], json.loads(document))["runs"]
-        results = [(run, result) for run in runs for result in run.get("results") or ()]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ToolError(f"{tool} did not print SARIF 2.1.0.") from None
+        whole = _table({"document": json.loads(document)}, "document")
+    except (ValueError, RecursionError):
+        whole = dict[str, object]()
+    if not isinstance(whole.get("runs"), list):
+        raise ToolError(f"{tool} did not print SARIF 2.1.0.")
+    results = [(run, result) for run in _tables(whole, "runs") for result in _tables(run, "results")]
     if len(results) > _MOST_RESULTS:
         raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
-    found: list[RawFinding] = []
-    for run, result in results:
-        try:
-            found += _findings(run, result, tool, lines, root)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            continue  # one malformed result says nothing about the others
-    return tuple(found)
+    found = (_finding(run, result, tool, lines, root) for run, result in results)
+    return tuple(finding for finding in found if finding is not None)
 
 
-def _findings(
-    run: dict[str, Any], result: dict[str, Any], tool: str, lines: Mapping[str, int], root: str
-) -> Iterator[RawFinding]:
+def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], root: str) -> RawFinding | None:
+    """The finding of one result; None if it is suppressed, passed, or not about one of our files."""
     if result.get("suppressions") or result.get("kind", "fail") not in ("fail", "open", "review"):
-        return
+        return None
+    physical = _table(next(iter(_tables(result, "locations")), dict[str, object]()), "physicalLocation")
+    path = _inside(_text(_table(physical, "artifactLocation"), "uri"), root)
+    if path not in lines:
+        return None
     rule = _rule(run, result)
-    identifier = re.sub(r"[^\w.@/+-]", "-", str(result.get("ruleId") or rule.get("id") or "finding"))[:80]
-    level = result.get("level") or rule.get("defaultConfiguration", {}).get("level") or "warning"
-    tags = [str(tag) for tag in rule.get("properties", {}).get("tags", ())][:20]
-    for place in result.get("locations") or ():
-        physical = place["physicalLocation"]
-        path = _inside(physical["artifactLocation"]["uri"], root)
-        if path not in lines:
-            continue
-        region = physical.get("region") or {}
-        first, last = _region(region, lines[path])
-        yield RawFinding(
-            rule=f"{tool}/{identifier}",
-            category=Category.security if "security" in tags else Category.correctness,
-            severity=_SEVERITY.get(str(level), Severity.warning),
-            confidence=0.8,
-            path=path,
-            line=first,
-            end_line=last,
-            message=bounded(_message(result, rule)) or identifier,
-            layer=Layer.static,
-            help_url=_web_address(rule.get("helpUri")),
-        )
-        return  # further locations belong to the same finding
+    identifier = re.sub(r"[^\w.@/+-]", "-", _text(result, "ruleId") or _text(rule, "id") or "finding")[:80]
+    level = _text(result, "level") or _text(_table(rule, "defaultConfiguration"), "level")
+    is_security = "security" in _items(_table(rule, "properties"), "tags")
+    first, last = _region(_table(physical, "region"), lines[path])
+    return RawFinding(
+        rule=f"{tool}/{identifier}",
+        category=Category.security if is_security else Category.correctness,
+        severity=_SEVERITY.get(level, Severity.warning),
+        confidence=0.8,
+        path=path,
+        line=first,
+        end_line=last,
+        message=bounded(_message(result, rule)) or identifier,
+        layer=Layer.static,
+        help_url=_web_address(_text(rule, "helpUri")),
+    )
 
 
-def _rule(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    rules = run.get("tool", {}).get("driver", {}).get("rules") or []
-    index = result.get("ruleIndex", -1)
+def _rule(run: Table, result: Table) -> Table:
+    rules = _tables(_table(_table(run, "tool"), "driver"), "rules")
+    index = result.get("ruleIndex")
     if isinstance(index, int) and 0 <= index < len(rules):
         return rules[index]
-    return next((rule for rule in rules if rule.get("id") == result.get("ruleId")), {})
+    return next((rule for rule in rules if rule.get("id") == result.get("ruleId")), dict[str, object]())
 
 
-def _message(result: dict[str, Any], rule: dict[str, Any]) -> str:
-    message = result.get("message") or {}
-    if isinstance(text := message.get("text"), str):
+def _message(result: Table, rule: Table) -> str:
+    message = _table(result, "message")
+    if text := _text(message, "text"):
         return text
-    template = (rule.get("messageStrings") or {}).get(message.get("id"), {}).get("text", "")
-    arguments = [str(argument) for argument in message.get("arguments") or ()]
-    return re.sub(r"\{(\d{1,2})\}", lambda m: arguments[int(m[1])] if int(m[1]) < len(arguments) else "", str(template))
+    template = _text(_table(_table(rule, "messageStrings"), _text(message, "id")), "text")
+    arguments = [str(argument) for argument in _items(message, "arguments")]
+
+    def argument(match: re.Match[str]) -> str:
+        return arguments[int(match[1])] if int(match[1]) < len(arguments) else ""
+
+    return re.sub(r"\{(\d{1,2})\}", argument, template)
 
 
-def _region(region: dict[str, Any], count: int) -> tuple[int | None, int | None]:
-    first = region.get("startLine")
+def _region(region: Table, count: int) -> tuple[int | None, int | None]:
+    first, last = region.get("startLine"), region.get("endLine")
     if not isinstance(first, int):
         return None, None
-    last = region.get("endLine", first)
-    first = min(max(first, 1), count)
-    return first, min(max(last if isinstance(last, int) else first, first), count)
+    start = min(max(first, 1), count)
+    return start, min(max(last if isinstance(last, int) else start, start), count)
 
 
 def _inside(uri: str, root: str) -> str:
     """The path a URI names, relative to ``root``. Whether it is one of ours is for the caller to look up."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
     if parts.scheme not in ("", "file"):
         return ""
     return unquote(parts.path).removeprefix(root.rstrip("/") + "/").removeprefix("./")
 
 
-def _web_address(uri: object) -> str | None:
-    if isinstance(uri, str) and len(uri) <= 300 and re.fullmatch(r"https://[\w.-]+(/[\w./#?=&%+~:-]*)?", uri):
-        return uri
-    return None
+def _web_address(uri: str) -> str | None:
+    fits = len(uri) <= 300 and re.fullmatch(r"https://[\w.-]+(/[\w./#?=&%+~:-]*)?", uri)
+    return uri if fits else None
+
+
+def _table(parent: Table, key: str) -> Table:
+    value = parent.get(key)
+    return cast(Table, value) if isinstance(value, dict) else {}
+
+
+def _items(parent: Table, key: str) -> list[object]:
+    value = parent.get(key)
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _tables(parent: Table, key: str) -> list[Table]:
+    return [cast(Table, item) for item in _items(parent, key) if isinstance(item, dict)]
+
+
+def _text(parent: Table, key: str) -> str:
+    value = parent.get(key)
+    return value if isinstance(value, str) else ""

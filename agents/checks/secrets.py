@@ -9,10 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from detect_secrets.filters import heuristic
 from detect_secrets.plugins.aws import AWSKeyDetector
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+from detect_secrets.plugins.base import RegexBasedDetector
 from detect_secrets.plugins.discord import DiscordBotTokenDetector
 from detect_secrets.plugins.github_token import GitHubTokenDetector
 from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
@@ -53,7 +55,11 @@ class Format:
     expressions: tuple[re.Pattern[str], ...]
 
 
-_AWS_ID, _AWS_SECRET = AWSKeyDetector.denylist
+def _known(detector: type[RegexBasedDetector]) -> list[re.Pattern[str]]:
+    return list(cast(Any, detector).denylist)
+
+
+_AWS_ID, _AWS_SECRET = _known(AWSKeyDetector)
 
 
 def _format(kind: str, hints: str, expressions: Iterable[str | re.Pattern[str]]) -> Format:
@@ -63,31 +69,32 @@ def _format(kind: str, hints: str, expressions: Iterable[str | re.Pattern[str]])
 FORMATS: tuple[Format, ...] = (
     _format("aws-access-key", "akia asia abia acca a3t", [_AWS_ID]),
     _format("aws-secret-key", "aws", [_AWS_SECRET]),
-    _format("azure-storage-key", "accountkey=", AzureStorageKeyDetector.denylist),
+    _format("azure-storage-key", "accountkey=", _known(AzureStorageKeyDetector)),
     _format(
         "github-token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-        [*GitHubTokenDetector.denylist, r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"],
+        [*_known(GitHubTokenDetector), r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"],
     ),
-    _format("gitlab-token", "gl gr1348941", GitLabTokenDetector.denylist),
-    _format("slack-token", "xox hooks.slack.com xapp-", [*SlackDetector.denylist, r"xapp-\d-\w+-\d+-\w{32,}"]),
-    _format("stripe-key", "_live_", [r"[rs]k_live_[0-9a-zA-Z]{24,}", *StripeDetector.denylist]),
+    _format("gitlab-token", "gl gr1348941", _known(GitLabTokenDetector)),
+    _format("slack-token", "xox hooks.slack.com xapp-", [*_known(SlackDetector), r"xapp-\d-\w+-\d+-\w{32,}"]),
+    _format("stripe-key", "_live_", [r"[rs]k_live_[0-9a-zA-Z]{24,}", *_known(StripeDetector)]),
     _format("jwt", "eyj", [r"eyJ[\w=-]+\.eyJ[\w=-]+\.[\w.+/=-]+"]),
-    _format("npm-token", "_authtoken npm_", [*NpmDetector.denylist, r"npm_[A-Za-z0-9]{36}"]),
-    _format("openai-key", "t3blbkfj", OpenAIDetector.denylist),
+    _format("npm-token", "_authtoken npm_", [*_known(NpmDetector), r"npm_[A-Za-z0-9]{36}"]),
+    _format("openai-key", "t3blbkfj", _known(OpenAIDetector)),
     _format("anthropic-key", "sk-ant-", [r"sk-ant-[a-z]+\d\d-[\w-]{80,}"]),
-    _format("pypi-token", "pypi-age", PypiTokenDetector.denylist),
-    _format("sendgrid-key", "sg.", SendGridDetector.denylist),
-    _format("square-secret", "sq0csp-", SquareOAuthDetector.denylist),
-    _format("mailchimp-key", "-us", MailchimpDetector.denylist),
+    _format("pypi-token", "pypi-age", _known(PypiTokenDetector)),
+    _format("sendgrid-key", "sg.", _known(SendGridDetector)),
+    _format("square-secret", "sq0csp-", _known(SquareOAuthDetector)),
+    _format("mailchimp-key", "-us", _known(MailchimpDetector)),
     # The detector's own expression for Twilio also matches account ids, which are public.
     _format("twilio-key", "sk", [r"SK[0-9a-f]{32}"]),
     _format("telegram-token", ":aa", [r"\d{8,10}:AA[0-9A-Za-z_-]{33}"]),
-    _format("discord-token", "discord", DiscordBotTokenDetector.denylist),
+    _format("discord-token", "discord", _known(DiscordBotTokenDetector)),
     _format("google-oauth-secret", "gocspx-", [r"GOCSPX-[A-Za-z0-9_-]{28}"]),
     _format("digitalocean-token", "do", [r"do[op]_v1_[a-f0-9]{64}"]),
     _format("hugging-face-token", "hf_", [r"hf_[A-Za-z]{34}"]),
 )
+_KEYWORD = KeywordDetector()
 _WINDOW, _OVERLAP = 5000, 500
 _KEYWORD_LINE = 500
 _PART_OF_MORE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/_")
@@ -116,7 +123,9 @@ _NOT_THE_VALUE = re.compile(
     re.IGNORECASE,
 )
 _BASIC = re.compile(r"[a-z][a-z0-9+.-]*://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE)
-_LOCAL = re.compile(r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)")
+_LOCAL = re.compile(
+    r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)"
+)
 _KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
@@ -130,11 +139,7 @@ def scan(path: str, added: Sequence[tuple[int, str]], removed: Sequence[str]) ->
     """
     known = "\n".join(removed)
     kept = [(line, text) for line, text in added if not _ALLOWED.search(text)]
-    hits = {
-        Hit(kind, line): None
-        for kind, line, value in _found(path, kept)
-        if not value or value not in known
-    }
+    hits = {Hit(kind, line): None for kind, line, value in _found(path, kept) if not value or value not in known}
     lines_with_format = {hit.line for hit in hits if hit.kind not in ("keyword", "basic-auth", "aws-secret-key")}
     return [hit for hit in hits if hit.kind != "keyword" or hit.line not in lines_with_format]
 
@@ -222,7 +227,8 @@ def _assigned(path: str, text: str) -> Iterator[str]:
     expressions = (
         CONFIG_DENYLIST_REGEX_TO_GROUP if is_configuration(path) else REGEX_BY_FILETYPE.get(determine_file_type(path))
     )
-    for value in KeywordDetector().analyze_string(text, expressions):
+    values: Iterable[str] = cast(Any, _KEYWORD).analyze_string(text, expressions)
+    for value in values:
         if _is_credential(value.strip()):
             yield value
 
@@ -241,4 +247,3 @@ def _is_credential(value: str) -> bool:
 def _entropy(value: str) -> float:
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
-

@@ -1,7 +1,7 @@
 """What the checks need once per process: the warm workers and the sandbox."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,9 +19,7 @@ class Toolbox:
 
     @classmethod
     @asynccontextmanager
-    async def start(
-        cls, *, workers: int = 2, user: str = "nobody", seconds: float = 30.0
-    ) -> AsyncIterator["Toolbox"]:
+    async def start(cls, *, workers: int = 2, user: str = "nobody", seconds: float = 30.0) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
         :param user: the account that untrusted work runs under when Forge is root.

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -27,17 +27,33 @@ _PATIENCE = 45.0  # seconds one review may take here
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
-async def run(console: Console) -> int:
-    """Play the demo; the exit code, 0 if everything came out as it should."""
+async def run(console: Console, stopped: Callable[[], asyncio.Event] | None = None) -> int:
+    """Play the demo; the exit code, 0 if everything came out as it should.
+
+    :param stopped: gives the event until which everything is kept running after the story, for a browser.
+    """
     started = time.monotonic()
     async with _github_and_forge(console) as github:
         show = _Show(console, github)
         good = await show.play()
+        took = time.monotonic() - started
+        if stopped is not None:
+            await _stay(console, github, stopped())
     console.print(Rule())
     told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not come out as it should[/]"
-    console.print(f"{told} in {time.monotonic() - started:.0f} s. Nothing was kept; nothing left this machine.")
+    console.print(f"{told} in {took:.0f} s. Nothing was kept; nothing left this machine.")
     console.print("To use Forge on GitHub, see README.md.")
     return 0 if good else 1
+
+
+async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:
+    console.print(Rule("Open it in a browser, and choose at the top who you are", align="left", style="bold"))
+    for repository in github.world.repositories.values():
+        for pull in repository.pulls():
+            address = f"{github.url}/{repository.full_name}/pull/{pull.number}"
+            console.print(f"  {address}  {escape(pull.title)}", soft_wrap=True)
+    console.print("Press Ctrl-C to stop.")
+    await stopped.wait()
 
 
 @asynccontextmanager

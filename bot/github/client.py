@@ -11,13 +11,15 @@ from pydantic import JsonValue
 from bot.github.errors import unexpected
 from bot.github.etags import EtagCache
 from bot.github.exchange import Credential, Exchange, content
-from bot.github.limits import LimitGate, LimitStore
+from bot.github.graphql import Document, address, outcome
+from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
 from bot.github.pacing import Sleep, WriteLanes, patiently
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import APP, AppSignature, InstallationTokens
 from bot.github.transport import Answer, Call, Transport
-from domain.errors import Unauthorized
+from domain.errors import NotFound, Unauthorized
 from domain.ports import Clock
+from domain.runs import RepositoryRef
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
@@ -30,6 +32,7 @@ class Client:
     def __init__(self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep) -> None:
         self._api_url = settings.api_url
         self._sleep = sleep
+        self._clock = clock
         self._gate = LimitGate(limits, clock)
         self._transport = Transport(settings.api_url)
         self._exchange = Exchange(self._transport, self._gate, clock)
@@ -100,11 +103,37 @@ class Client:
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
+        return content(await self._in_turn(installation_id, call), purpose)[0]
+
+    async def graphql(
+        self, installation_id: int, document: Document, variables: Mapping[str, JsonValue], purpose: str
+    ) -> object:
+        """The data of a GraphQL answer. A query may be repeated, a mutation is sent in turn and never again.
+
+        :raises CodeHostError: also for what GraphQL names in its errors, with status 200.
+        """
+        body = json.dumps({"query": document.text, "variables": dict(variables)}).encode()
+        call = Call(purpose, "POST", address(self._api_url), body)
+        if document.is_mutation:
+            return await self._graphql_data(installation_id, call, await self._in_turn(installation_id, call))
+
+        async def read() -> object:
+            return await self._graphql_data(installation_id, call, await self._read(installation_id, call))
+
+        return await patiently(read, self._sleep)
+
+    async def _graphql_data(self, installation_id: int, call: Call, answer: Answer) -> object:
+        data = outcome(content(answer, call.purpose)[0], call.purpose)
+        if isinstance(data, Limit):
+            limit = graphql_limit(answer, data.reason, self._clock.now())
+            raise await self._gate.limited(installation_id, limit)
+        return data
+
+    async def _in_turn(self, installation_id: int, call: Call) -> Answer:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id):
             await self._sleep_if_low(installation_id)
-            answer = await self._authorised(installation_id, call)
-        return content(answer, purpose)[0]
+            return await self._authorised(installation_id, call)
 
     async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:
         async def read() -> tuple[object, str | None]:
@@ -143,6 +172,19 @@ class Client:
     def _url(self, path: str, query: Mapping[str, str | int] | None = None) -> str:
         address = f"{self._api_url}/{path}"
         return f"{address}?{urlencode(query)}" if query else address
+
+
+def repository_path(repository: RepositoryRef) -> str:
+    """Where a repository is below the API's address."""
+    return f"repos/{segment(repository.owner)}/{segment(repository.name)}"
+
+
+def require_same(repository: RepositoryRef, found_id: int) -> None:
+    """:raises NotFound: the name belongs to another repository now."""
+    if found_id != repository.id:
+        raise NotFound(
+            f"{repository.full_name} is another repository now: it was renamed or deleted, and its name taken again."
+        )
 
 
 def segment(text: str) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
-from bot.github.client import Client, segment
+from bot.github.client import Client, repository_path, require_same, segment
+from bot.github.conversation import GitHubConversation
 from bot.github.errors import unexpected
 from bot.github.limits import LimitStore
 from bot.github.pacing import Sleep
 from bot.github.payloads import (
-    Account,
     AnnotatedShown,
     AnnotationShown,
     App,
@@ -46,7 +46,7 @@ from domain.ports import (
 from domain.runs import RepositoryRef
 
 
-class GitHubHost(CodeHost):
+class GitHubHost(GitHubConversation, CodeHost):
     """Speaks to GitHub for all installations of the App.
 
     :param limits: where GitHub's orders to wait are kept across restarts.
@@ -56,9 +56,8 @@ class GitHubHost(CodeHost):
     def __init__(
         self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep = asyncio.sleep
     ) -> None:
+        super().__init__(Client(settings, clock, limits, sleep))
         self._settings = settings
-        self._client = Client(settings, clock, limits, sleep)
-        self._bot_id: int | None = None
 
     async def aclose(self) -> None:
         """Close the connections; the host cannot be used afterwards."""
@@ -66,9 +65,11 @@ class GitHubHost(CodeHost):
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
         purpose = f"read pull request {repository.full_name}#{number}"
-        data = await self._client.get(repository.installation_id, f"{_path(repository)}/pulls/{number}", purpose)
+        data = await self._client.get(
+            repository.installation_id, f"{repository_path(repository)}/pulls/{number}", purpose
+        )
         pull = parse(Pull, data, purpose)
-        _require_same(repository, pull.base.repo.id)
+        require_same(repository, pull.base.repo.id)
         return pull.to_domain()
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
@@ -82,7 +83,7 @@ class GitHubHost(CodeHost):
     async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
         """:raises NotFound: the repository itself is not visible (any more), or has no such ``ref``."""
         purpose = f"read {path} of {repository.full_name}"
-        address = f"{_path(repository)}/contents/{'/'.join(map(segment, path.split('/')))}"
+        address = f"{repository_path(repository)}/contents/{'/'.join(map(segment, path.split('/')))}"
         query = {"ref": ref} if ref is not None else None
         try:
             data = await self._client.get(repository.installation_id, address, purpose, query)
@@ -99,7 +100,7 @@ class GitHubHost(CodeHost):
         self, repository: RepositoryRef, base_sha: str, head_sha: str
     ) -> Sequence[DependencyChange] | None:
         purpose = f"compare the dependencies of {repository.full_name}"
-        address = f"{_path(repository)}/dependency-graph/compare/{segment(base_sha)}...{segment(head_sha)}"
+        address = f"{repository_path(repository)}/dependency-graph/compare/{segment(base_sha)}...{segment(head_sha)}"
         try:
             items = await self._client.items(repository.installation_id, address, purpose)
         except (Forbidden, NotFound):
@@ -111,7 +112,7 @@ class GitHubHost(CodeHost):
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
         items = await self._client.items(
             repository.installation_id,
-            f"{_path(repository)}/commits/{segment(head_sha)}/check-runs",
+            f"{repository_path(repository)}/commits/{segment(head_sha)}/check-runs",
             purpose,
             {"filter": "all", "app_id": self._settings.app_id},
             key="check_runs",
@@ -130,7 +131,11 @@ class GitHubHost(CodeHost):
         purpose = f"create the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
         first, *others = batches(check.annotations)
         data = await self._client.write(
-            repository.installation_id, "POST", f"{_path(repository)}/check-runs", purpose, creation(check, first)
+            repository.installation_id,
+            "POST",
+            f"{repository_path(repository)}/check-runs",
+            purpose,
+            creation(check, first),
         )
         ref = parse(CheckRunShown, data, purpose).to_domain()
         for batch in others:
@@ -151,8 +156,8 @@ class GitHubHost(CodeHost):
 
     async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
         purpose = f"look for Forge's review on {repository.full_name}#{number}"
-        ours = await self._own_account(repository)
-        address = f"{_path(repository)}/pulls/{number}/reviews"
+        ours = await self.own_account(repository)
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
         items = await self._client.items(repository.installation_id, address, purpose)
         for review in parse_all(ReviewShown, items, purpose):
             if review.user is not None and review.user.id == ours and marker in (review.body or ""):
@@ -167,13 +172,13 @@ class GitHubHost(CodeHost):
             "body": review.body,
             "comments": [_comment(comment) for comment in review.comments],
         }
-        address = f"{_path(repository)}/pulls/{number}/reviews"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
         return parse(Created, data, purpose).id
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
         purpose = f"read the permission of {login} on {repository.full_name}"
-        address = f"{_path(repository)}/collaborators/{segment(login)}/permission"
+        address = f"{repository_path(repository)}/collaborators/{segment(login)}/permission"
         try:
             data = await self._client.get(repository.installation_id, address, purpose)
         except NotFound:  # no such account (any more), if the repository is still there
@@ -190,7 +195,7 @@ class GitHubHost(CodeHost):
 
     async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"
-        address = f"{_path(repository)}/commits/{segment(head_sha)}/pulls"
+        address = f"{repository_path(repository)}/commits/{segment(head_sha)}/pulls"
         try:
             items = await self._client.items(repository.installation_id, address, purpose)
         except (NotFound, Unprocessable):  # the commit is known in the fork only
@@ -199,7 +204,7 @@ class GitHubHost(CodeHost):
 
     async def _numbers_by_scan(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"list the open pull requests of {repository.full_name}"
-        address = f"{_path(repository)}/pulls"
+        address = f"{repository_path(repository)}/pulls"
         items = await self._client.items(repository.installation_id, address, purpose, {"state": "open"})
         return _open_with_head(items, head_sha, purpose)
 
@@ -208,7 +213,7 @@ class GitHubHost(CodeHost):
             return None
         if file.encoding == "base64" and file.content is not None:
             return _decoded(file.content, file.size, purpose)
-        address = f"{_path(repository)}/git/blobs/{segment(file.sha)}"
+        address = f"{repository_path(repository)}/git/blobs/{segment(file.sha)}"
         blob = parse(Blob, await self._client.get(repository.installation_id, address, purpose), purpose)
         return _decoded(blob.content, blob.size, purpose)
 
@@ -216,7 +221,7 @@ class GitHubHost(CodeHost):
         self, repository: RepositoryRef, check_id: int, check: CheckRun, annotations: Sequence[Annotation]
     ) -> CheckRunRef:
         purpose = f"update the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
-        address = f"{_path(repository)}/check-runs/{check_id}"
+        address = f"{repository_path(repository)}/check-runs/{check_id}"
         body = update(check, annotations)
         data = await self._client.write(repository.installation_id, "PATCH", address, purpose, body)
         return parse(CheckRunShown, data, purpose).to_domain()
@@ -224,7 +229,7 @@ class GitHubHost(CodeHost):
     async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
         """The annotations that a check run shows; GitHub's own count tells whether the list is whole."""
         purpose = f"read the annotations of a check run of {repository.full_name}"
-        address = f"{_path(repository)}/check-runs/{check_id}"
+        address = f"{repository_path(repository)}/check-runs/{check_id}"
         shown = parse(AnnotatedShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         count = shown.output.annotations_count
         if count == 0:
@@ -233,16 +238,6 @@ class GitHubHost(CodeHost):
         if len(items) < count:
             raise unexpected(purpose, f"{len(items)} items of {count}")
         return parse_all(AnnotationShown, items, purpose)
-
-    async def _own_account(self, repository: RepositoryRef) -> int:
-        """The numeric id of the App's own bot account, by which alone its reviews are known."""
-        if self._bot_id is None:
-            purpose = "find the App's own account"
-            app = parse(App, await self._client.get_as_app("app", purpose), purpose)
-            address = f"users/{segment(f'{app.slug}[bot]')}"
-            account = parse(Account, await self._client.get(repository.installation_id, address, purpose), purpose)
-            self._bot_id = account.id
-        return self._bot_id
 
     async def examine_app(self, needed: Mapping[str, str]) -> tuple[str, list[str]]:
         """The App's slug, and which of the needed permissions (name → level) it does not have.
@@ -265,19 +260,8 @@ class GitHubHost(CodeHost):
         :raises NotFound: the repository is gone, or its name belongs to another one now.
         """
         purpose = f"see the repository {repository.full_name}"
-        data = await self._client.get(repository.installation_id, _path(repository), purpose)
-        _require_same(repository, parse(Repository, data, purpose).id)
-
-
-def _path(repository: RepositoryRef) -> str:
-    return f"repos/{segment(repository.owner)}/{segment(repository.name)}"
-
-
-def _require_same(repository: RepositoryRef, found_id: int) -> None:
-    if found_id != repository.id:
-        raise NotFound(
-            f"{repository.full_name} is another repository now: it was renamed or deleted, and its name taken again."
-        )
+        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
+        require_same(repository, parse(Repository, data, purpose).id)
 
 
 def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[int]:

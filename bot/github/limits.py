@@ -94,6 +94,12 @@ def limit_in(answer: Answer, now: datetime) -> Limit | None:
     return Limit(said, min(until, now + LONGEST_WAIT) if until > now else None)
 
 
+def graphql_limit(answer: Answer, reason: str, now: datetime) -> Limit:
+    """The limit of a GraphQL answer that says in its errors, with status 200, that the hour's points are spent."""
+    until = _reset_if_spent(answer.headers)
+    return Limit(reason, min(until, now + LONGEST_WAIT) if until is not None and until > now else None)
+
+
 def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
     """The block that follows from a limit and from the one before it.
 

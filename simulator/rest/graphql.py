@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from simulator import access, pulling, reviewing
+from simulator import access, conversation, pulling, reviewing
 from simulator.graphql_query import Field, Operation, QueryError, parse
 from simulator.http import Answer, Call, Route
 from simulator.refusals import Refusal
@@ -24,6 +24,18 @@ from simulator.state import (
 Value = Any
 Resolver = Callable[[Field], Value]
 CLASSIFIERS = ("SPAM", "ABUSE", "OFF_TOPIC", "OUTDATED", "DUPLICATE", "RESOLVED", "LOW_QUALITY")
+
+
+REACTIONS = {
+    "THUMBS_UP": "+1",
+    "THUMBS_DOWN": "-1",
+    "LAUGH": "laugh",
+    "CONFUSED": "confused",
+    "HEART": "heart",
+    "HOORAY": "hooray",
+    "ROCKET": "rocket",
+    "EYES": "eyes",
+}
 
 
 class Node:
@@ -203,6 +215,18 @@ def _minimize(call: Call, values: Json) -> Node:
     return Node("MinimizeCommentPayload", {"minimizedComment": shown, "clientMutationId": None})
 
 
+def _react(call: Call, values: Json) -> Node:
+    subject, content = _subject(call, str(values.get("subjectId"))), REACTIONS.get(str(values.get("content")))
+    if content is None:
+        raise QueryError("Argument 'content' on InputObject 'AddReactionInput' has an invalid value.")
+    pull_side = isinstance(subject, ReviewComment | Review)
+    owner = subject.pull.repository if pull_side else subject.issue.repository
+    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    conversation.react(call.world, subject, call.actor, content)
+    reaction = Node("Reaction", {"content": values["content"]})
+    return Node("AddReactionPayload", {"reaction": reaction, "clientMutationId": None})
+
+
 def _subject(call: Call, node_id: str) -> IssueComment | ReviewComment | Review:
     kind, _, number = node_id.partition("_")
     known: dict[str, dict[int, Any]] = {"IC": dict(call.world.comments), "PRRC": dict(call.world.review_comments)}
@@ -236,6 +260,7 @@ _MUTATIONS: dict[str, Callable[[Call, Json], Node]] = {
     "resolveReviewThread": lambda call, values: _set_resolved(call, values, True),
     "unresolveReviewThread": lambda call, values: _set_resolved(call, values, False),
     "minimizeComment": _minimize,
+    "addReaction": _react,
     "convertPullRequestToDraft": lambda call, values: _set_draft(call, values, True),
     "markPullRequestReadyForReview": lambda call, values: _set_draft(call, values, False),
 }

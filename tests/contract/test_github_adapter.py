@@ -1,85 +1,16 @@
 """The GitHub adapter over real HTTP, end to end against the simulator."""
 
 import base64
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from bot.github.host import GitHubHost
-from bot.github.limits import InMemoryLimits
-from bot.github.settings import GitHubSettings
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.ports import Annotation, Button, CheckRun, DraftReview, InlineComment
 from domain.review import Conclusion
-from domain.runs import RepositoryRef
-from simulator.actions import User
-from simulator.server import Simulator
-from simulator.state import Installation, PullRequest, Repository
+from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:run-1:0123abcd -->"
-CODE = "".join(f"line {number}\n" for number in range(1, 41))
-
-
-@dataclass
-class MovableClock:
-    at: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
-
-    def now(self) -> datetime:
-        return self.at
-
-    def advance(self, **by: float) -> None:
-        self.at += timedelta(**by)
-
-
-@dataclass
-class Stage:
-    """A repository with one open pull request, and Forge installed on it."""
-
-    sim: Simulator
-    clock: MovableClock
-    limits: InMemoryLimits
-    host: GitHubHost
-    ann: User
-    shelf: Repository
-    installation: Installation
-    pull: PullRequest
-
-    @property
-    def repository(self) -> RepositoryRef:
-        owner, _, name = self.shelf.full_name.partition("/")
-        return RepositoryRef(installation_id=self.installation.id, id=self.shelf.id, owner=owner, name=name)
-
-    @property
-    def head(self) -> str:
-        return self.pull.head_sha
-
-    def asked(self, ending: str) -> int:
-        return sum(request.path.endswith(ending) for request in self.sim.requests)
-
-
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    clock = MovableClock()
-    async with Simulator(now=clock.now) as sim:
-        ann = sim.user("ann")
-        shelf = sim.create_repository(
-            "acme/shelf", {"a.py": "", ".github/forge.yml": "preset: standard\n"}, private=True
-        )
-        sim.grant(shelf, ann, "write")
-        installation = sim.install(shelf)
-        await ann.push(shelf, "topic", {"a.py": CODE}, base="main")
-        pull = await ann.open_pull_request(shelf, "topic", title="Add lines")
-        limits = InMemoryLimits()
-        settings = GitHubSettings(sim.api_url, sim.url, sim.app.id, sim.app.private_key_pem, write_interval_s=0)
-        host = GitHubHost(settings, clock, limits, _no_pause)
-        yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
-        await host.aclose()
-
-
-async def _no_pause(seconds: float) -> None:
-    """Retries and pacing take no time here."""
 
 
 def _check(head: str, annotations: int = 0, **changes: object) -> CheckRun:

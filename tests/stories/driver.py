@@ -8,18 +8,17 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot.app import Forge, forge, served
+from bot.app import Forge, Patience, forge, served
 from bot.settings import Settings
 from domain import texts
-from domain.runs import RunState
 from memory import runs
-from memory.tables import DeliveryRow, RunRow, WaitRow
+from memory.tables import RunRow
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
-from simulator.state import CheckRun, PullRequest, Repository, Review, ReviewComment
-from sqlalchemy import func, select
+from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Review, ReviewComment
 from tests.clock import MovableClock
 from tests.databases import POLLING
+from tests.resting import still_open
 
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
@@ -47,31 +46,12 @@ class Story:
         end = time.monotonic() + PATIENCE
         while True:
             await self.github.settle()
-            busy = await self._busy()
+            busy = await still_open(self.forge.services.database, self.clock.now())
             if not busy:
                 return
             if time.monotonic() > end:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
             await asyncio.sleep(0.02)
-
-    async def _busy(self) -> list[str]:
-        async with self.forge.services.database.transaction() as session:
-            open_deliveries = await session.scalar(
-                select(func.count()).where(DeliveryRow.finished_at.is_(None), DeliveryRow.outcome == "accepted")
-            )
-            active = await session.scalars(
-                select(RunRow).where(RunRow.state.in_([RunState.pending.value, RunState.running.value]))
-            )
-            names = [f"run {row.id} is {row.state}" for row in active]
-        waiting = await self._waiting()
-        left = (open_deliveries or 0) - waiting
-        return [*names, *([f"{left} deliveries are open"] if left > 0 else [])]
-
-    async def _waiting(self) -> int:
-        """Deliveries that wait for a moment on the clock."""
-        async with self.forge.services.database.transaction() as session:
-            guids = select(DeliveryRow.guid)
-            return await session.scalar(select(func.count()).where(WaitRow.workflow_id.in_(guids))) or 0
 
     def check(self, repository: Repository, sha: str) -> CheckRun:
         """The one ``Forge / review`` of this head; with several attempts, the newest."""
@@ -86,9 +66,21 @@ class Story:
         return mine
 
     def comments(self, pull: PullRequest) -> list[ReviewComment]:
-        """Forge's inline comments, in order; their reviews count as looked at now."""
+        """Forge's inline comments, in order, without its replies; their reviews count as looked at now."""
         self.reviews(pull)
-        return [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
+        mine = [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
+        return [each for each in mine if each.in_reply_to is None]
+
+    def answers(self, pull: PullRequest) -> list[IssueComment]:
+        """Forge's comments below the pull request, which count as looked at now."""
+        mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot]
+        self._seen |= {answer.id for answer in mine}
+        return mine
+
+    def thread_answers(self, pull: PullRequest, comment: ReviewComment) -> list[ReviewComment]:
+        """Forge's replies in the thread of one of its comments."""
+        self.reviews(pull)
+        return [each for each in comment.thread.comments if each.user is comment.user and each is not comment]
 
     async def runs(self) -> Sequence[RunRow]:
         """All runs, newest first."""
@@ -99,7 +91,8 @@ class Story:
         for repository in self.github.world.repositories.values():
             for issue in repository.issues.values():
                 if isinstance(issue, PullRequest):
-                    unseen = [r.body for r in self.github.reviews(issue) if r.id not in self._seen and r.app is not None]
+                    said = [*self.github.reviews(issue), *self.github.comments(issue)]
+                    unseen = [each.body for each in said if each.id not in self._seen and each.app is not None]
                     assert not unseen, f"Forge posted what no one looked at: {unseen}"
 
 
@@ -123,15 +116,13 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
 
 
 @asynccontextmanager
-async def story(url: str, folder: Path, **more: object) -> AsyncGenerator[Story]:
-    """A story on an empty database."""
+async def story(url: str, folder: Path, patience: Patience = Patience(), **more: object) -> AsyncGenerator[Story]:
+    """A story on an empty database. ``more`` are settings."""
     clock = MovableClock()
     async with AsyncExitStack() as stack:
-        github = await stack.enter_async_context(
-            Simulator(folder / "github", webhook_secret=SECRET, now=clock.now)
-        )
+        github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=SECRET, now=clock.now))
         running = await stack.enter_async_context(
-            forge(settings(url, folder, github, **more), clock=clock, pauses=(0.05, 0.1, 0.2))
+            forge(settings(url, folder, github, **more), clock=clock, pauses=(0.05, 0.1, 0.2), patience=patience)
         )
         port = await stack.enter_async_context(served(running))
         github.webhook_url = f"http://127.0.0.1:{port}/webhook"

@@ -25,7 +25,10 @@ def test_every_entry_has_both_kinds_of_examples() -> None:
 
 def test_line_of_a_match_behind_continuations() -> None:
     text = "FROM a:1\nRUN apt-get update \\\n  # why\n  && curl -s https://site.org/x | sh \\\n  && chmod 777 /x\n"
-    assert [(hit.line, hit.rule) for hit in scan("docker", text)] == [(4, "shell/curl-pipe"), (5, "shell/world-writable")]
+    assert [(hit.line, hit.rule) for hit in scan("docker", text)] == [
+        (4, "shell/curl-pipe"),
+        (5, "shell/world-writable"),
+    ]
 
 
 @pytest.mark.parametrize(

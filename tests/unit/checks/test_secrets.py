@@ -71,7 +71,7 @@ HARMLESS = [
     ("app.py", 'password_hash = "5f4dcc3b5aa765d61d8327deb882cf99"'),
     ("app.py", 'secret_name = "prod-db-4x9z"'),
     ("app.py", 'password_field = "user_password_2"'),
-    ("app.py", 'if password == confirm_password1: pass'),
+    ("app.py", "if password == confirm_password1: pass"),
     ("app.py", 'parser.add_argument("--password", help="the password2use")'),
     ("app.py", "def login(self, password: str = Form(...)): ..."),
     ("app.py", 'key = "123e4567-e89b-12d3-a456-426614174000"'),
@@ -94,7 +94,7 @@ HARMLESS = [
     ("a.py", f'sid = "AC{some(32, HEX)}"'),
     ("style.css", ".password-input-3x { color: #a1b2c3 }"),
     ("a.js", "import { secret } from './lib/secrets2.js'"),
-    ("a.tf", 'password = var.db_password1'),
+    ("a.tf", "password = var.db_password1"),
     ("a.ts", "passwordRules: 'min8chars1upper'"),
 ]
 

@@ -12,18 +12,24 @@ from pydantic import JsonValue
 
 def _describe(_: Any) -> JsonValue:
     status = Path("/proc/self/status").read_text() if os.access("/proc/self/status", os.R_OK) else ""
+    environment: dict[str, JsonValue] = dict(os.environ)
     return {
         "pid": os.getpid(),
         "uid": os.getuid(),
-        "groups": list(os.getgroups()),
-        "environment": dict(os.environ),
-        "folder": os.listdir("."),
+        "groups": len(os.getgroups()),
+        "environment": environment,
+        "folder": [entry.name for entry in Path().iterdir()],
         "no_new_privileges": "NoNewPrivs:\t1" in status,
     }
 
 
 def _write(_: Any) -> JsonValue:
     Path("/tmp/forge-pool-test-file").write_bytes(b"x" * 10)
+    return None
+
+
+def _sleep(seconds: Any) -> JsonValue:
+    time.sleep(seconds)
     return None
 
 
@@ -43,7 +49,7 @@ def _babble(_: Any) -> JsonValue:
 
 
 def _say(text: Any) -> JsonValue:
-    print(text)
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
     return text
 
@@ -54,7 +60,7 @@ def _fail(text: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "describe": _describe,
-    "sleep": lambda seconds: time.sleep(seconds),
+    "sleep": _sleep,
     "fill": lambda size: len(bytearray(size)),
     "fork": lambda _: os.fork(),
     "spin": lambda _: sum(iter(int, 1)),

@@ -31,6 +31,21 @@ async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: fl
         return await sandbox.run(command, level)
 
 
+def marked(seconds: int) -> str:
+    """A time to sleep that can be recognised in a command line, also beside other runs of these tests."""
+    return f"{seconds}.{os.getpid()}"
+
+
+async def gone(marker: str) -> bool:
+    """Whether no process has this in its command line, at the latest after some seconds."""
+    deadline = time.monotonic() + 10
+    while marker in _command_lines():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.05)
+    return True
+
+
 def text(done: Completed) -> str:
     return done.stdout.data.decode().strip()
 
@@ -66,7 +81,9 @@ async def test_the_folder_can_be_read_and_not_written(sandbox: Sandbox) -> None:
 async def test_root_is_dropped_and_its_files_are_out_of_reach(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("canary")
     tmp_path.chmod(0o700)
-    done = await shell(sandbox, f"cat {tmp_path}/secret; cat /proc/{os.getpid()}/environ; kill -0 {os.getpid()} && echo can")
+    done = await shell(
+        sandbox, f"cat {tmp_path}/secret; cat /proc/{os.getpid()}/environ; kill -0 {os.getpid()} && echo can"
+    )
     assert "canary" not in text(done)
     assert "can" not in text(done)
 
@@ -87,29 +104,26 @@ async def test_endless_output_is_stopped_early(sandbox: Sandbox) -> None:
 
 
 async def test_time_is_limited_and_nothing_survives(sandbox: Sandbox) -> None:
-    script = "trap '' TERM; (sleep 61.7 & sleep 61.7) & while :; do sleep 61.7; done"
+    script = "trap '' TERM; (sleep X & sleep X) & while :; do sleep X; done".replace("X", marked(61))
     done = await shell(sandbox, script, seconds=0.5)
     assert done.status is None
     assert done.seconds < 2
-    await asyncio.sleep(0.1)
-    assert "61.7" not in _command_lines()
+    assert await gone(marked(61))
 
 
 async def test_a_child_that_keeps_the_pipes_does_not_hold_us(sandbox: Sandbox) -> None:
-    done = await shell(sandbox, "echo done; sleep 62.3 &", seconds=20)
+    done = await shell(sandbox, f"echo done; sleep {marked(62)} &", seconds=20)
     assert (done.status, text(done)) == (0, "done")
     assert done.seconds < 3
-    await asyncio.sleep(0.1)
-    assert "62.3" not in _command_lines()
+    assert await gone(marked(62))
 
 
 async def test_a_cancelled_run_leaves_nothing(sandbox: Sandbox) -> None:
-    task = asyncio.create_task(shell(sandbox, "sleep 63.1"))
+    task = asyncio.create_task(shell(sandbox, f"sleep {marked(63)}"))
     await asyncio.sleep(0.3)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    await asyncio.sleep(0.1)
-    assert "63.1" not in _command_lines()
+    assert await gone(marked(63))
 
 
 async def test_memory_is_limited(sandbox: Sandbox) -> None:
@@ -118,14 +132,14 @@ async def test_memory_is_limited(sandbox: Sandbox) -> None:
 
 
 async def test_a_program_that_is_not_there(sandbox: Sandbox) -> None:
-    with sandbox.folder() as folder, pytest.raises((ToolError, OSError)):
+    with sandbox.folder() as folder, pytest.raises(ToolError, match="does not exist"):
         await sandbox.run(Command(("/no/such/program",), folder), LIMITS)
 
 
 CONTAINED = {
     "network": ("ls /sys/class/net 2>/dev/null; grep -c : /proc/net/dev", "1"),
     "root": ("id -u | grep -vx 0 >/dev/null && echo other", "other"),
-    "homes": ("ls -d /root /home /work /etc/shadow /run /var 2>/dev/null | wc -l", "0"),
+    "homes": ("ls -d /root /home /srv /etc/shadow /run /var 2>/dev/null | wc -l", "0"),
     "kernel": ("echo x > /proc/sys/kernel/core_pattern; echo $?", "2"),
     "workspace": ("echo x > /workspace/x; echo $?", "2"),
     "root folder": ("echo x > /x; mkdir /y; ls -d /x /y 2>/dev/null | wc -l", "0"),
@@ -133,7 +147,10 @@ CONTAINED = {
     "device": ("echo x > /dev/new; echo $?", "2"),
     "temporary": ("echo x > /tmp/x && cat /tmp/x file.txt", "x\ncontent"),
     "namespaces": ("unshare -U true 2>/dev/null && echo made || echo refused", "refused"),
-    "size": ("head -c 400000000 /dev/zero > /tmp/big 2>/dev/null; [ $(stat -c %s /tmp/big) -lt 300000000 ] && echo small", "small"),
+    "size": (
+        "head -c 400000000 /dev/zero > /tmp/big 2>/dev/null; [ $(stat -c %s /tmp/big) -lt 300000000 ] && echo small",
+        "small",
+    ),
 }
 
 
@@ -176,17 +193,15 @@ print(all(answers), answers)
 @needs_bubblewrap
 async def test_level_3_stops_a_fork_bomb(sandbox: Sandbox) -> None:
     started = time.monotonic()
-    await shell(sandbox, "f() { f | f & }; f; sleep 64.9", BUBBLEWRAP, seconds=2)
+    await shell(sandbox, "f() { f | f & }; f; sleep " + marked(64), BUBBLEWRAP, seconds=2)
     assert time.monotonic() - started < 8
-    await asyncio.sleep(0.3)
-    assert "64.9" not in _command_lines()
+    assert await gone(marked(64))
 
 
 @needs_bubblewrap
 async def test_level_3_leaves_no_daemon(sandbox: Sandbox) -> None:
-    await shell(sandbox, "setsid sh -c 'sleep 65.3' >/dev/null 2>&1 & sleep 0.2", BUBBLEWRAP)
-    await asyncio.sleep(0.2)
-    assert "65.3" not in _command_lines()
+    await shell(sandbox, f"setsid sh -c 'sleep {marked(65)}' >/dev/null 2>&1 & sleep 0.2", BUBBLEWRAP)
+    assert await gone(marked(65))
 
 
 async def test_the_account_must_exist_and_not_be_root() -> None:
@@ -218,7 +233,7 @@ from agents.checks import Toolbox, run_checks
 from tests.unit.checks.building import change_of
 files = {
     "a.py": (None, "import os, subprocess\\nsubprocess.run(input(), shell=True)\\n"),
-    ".github/workflows/a.yml": (None, "on: push\\njobs:\\n  a:\\n    runs-on: x\\n    steps:\\n      - uses: a/b@main\\n"),
+    ".github/workflows/a.yml": (None, "on: push\\njobs: {a: {runs-on: x, steps: [{uses: a/b@main}]}}\\n"),
     "a.sh": (None, "curl https://a.org | sh\\n"),
 }
 async def main():
@@ -233,7 +248,8 @@ async def main():
 asyncio.run(main())
 """
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(hidden), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
+    done = await asyncio.to_thread(
+        subprocess.run,
         [hidden / "venv" / "bin" / "python", "-c", script],
         capture_output=True,
         text=True,
@@ -242,15 +258,20 @@ asyncio.run(main())
         check=False,
         timeout=100,
     )
-    prefix, rules, problems = done.stdout.splitlines() or ["", "", done.stderr]
+    assert done.returncode == 0, done.stderr
+    prefix, rules, problems = done.stdout.splitlines()
     assert prefix == str(hidden / "venv")
     assert problems == "[]"
-    assert rules == "['bandit/B602', 'ruff/F401', 'shell/curl-pipe', 'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
+    assert (
+        rules
+        == "['bandit/B602', 'ruff/F401', 'shell/curl-pipe', 'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
+    )
 
 
-def _unneeded(_: str, names: list[str]) -> set[str]:
+def _unneeded(folder: str, names: list[str]) -> set[str]:
     heavy = ("anthropic", "openai", "sqlalchemy", "nodejs", "pyright", "basedpyright", "pixeltable", "psycopg", "grimp")
-    return {name for name in names if name.startswith(heavy) or name == "__pycache__"}
+    is_top = folder.endswith("site-packages")
+    return {name for name in names if name == "__pycache__" or (is_top and name.startswith(heavy))}
 
 
 def _command_lines() -> str:

@@ -1,0 +1,113 @@
+"""Which language model is asked for which task, with what key and at what price."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from domain.money import FREE, Fixed, Price
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+
+class Task(StrEnum):
+    """What a model is chosen for (SPEC A9)."""
+
+    strong = "strong"  # planning, implementation
+    fast = "fast"  # review, test analysis, reflection
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model that can be asked.
+
+    :param notice: what people should know about its price.
+    """
+
+    name: str
+    model: Model
+    price: Price = FREE
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a model cannot be asked, and what to do about it."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of this installation, by task.
+
+    :param names: e.g. ``anthropic:claude-haiku-4-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
+        ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
+    :param prices: the operator's own, by name.
+    :param environment: where the providers' keys are, under the names their SDKs read.
+    """
+
+    names: Mapping[Task, str]
+    prices: Mapping[str, Fixed] = field(default_factory=dict[str, Fixed])
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
+
+    def choose(self, task: Task) -> LanguageModel | Unusable:
+        """The model for a task."""
+        name = self.names[task]
+        if name not in self._known:
+            self._known[name] = language_model(name, self.prices, self.environment)
+        return self._known[name]
+
+
+def language_model(
+    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+) -> LanguageModel | Unusable:
+    """The model of this name, or why it cannot be asked. Nothing is sent."""
+    from pydantic_ai.exceptions import UserError  # half a second that commands without a model need not wait
+    from pydantic_ai.models import infer_model
+
+    from agents.prices import price
+
+    provider, _, _ = name.partition(":")
+    key = _KEYS.get(provider)
+    if key is not None and not any(environment.get(variable) for variable in key):
+        return Unusable(f"{name} cannot be asked: {key[0]} is not set.")
+    try:
+        model = infer_model(name, lambda kind: _provider(kind, environment))
+    except (UserError, ImportError) as error:
+        return Unusable(f"{name} cannot be asked: {_first_line(error)}")
+    cost, notice = price(name, prices)
+    return LanguageModel(name, model, cost, notice)
+
+
+_KEYS = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),  # compatible servers often want no key
+    "openai-chat": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "ollama": ("OLLAMA_BASE_URL",),
+}
+
+
+def _provider(kind: str, environment: Mapping[str, str]) -> Provider[Any]:
+    """The provider with its key and address, under the names its SDK reads."""
+    from pydantic_ai.providers import infer_provider
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.ollama import OllamaProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    known = {"anthropic": AnthropicProvider, "openai": OpenAIProvider, "ollama": OllamaProvider}
+    family = kind.split("-")[0]
+    if family not in known:
+        return infer_provider(kind)
+    key, address = (environment.get(f"{family.upper()}_{part}") or None for part in ("API_KEY", "BASE_URL"))
+    return known[family](api_key=key, base_url=address)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:300]

@@ -1,0 +1,82 @@
+"""What a call of a model costs: by the public price list, by the operator's own prices, or at worst."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import genai_prices
+from genai_prices.data_snapshot import get_snapshot
+
+from domain.money import FREE, Fixed, Price, Usage, micro
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A price of the public list (genai-prices), with its steps for long inputs."""
+
+    model: str
+    provider: str
+
+    def cost(self, usage: Usage) -> int:
+        priced = genai_prices.calc_price(_listed(usage), self.model, provider_id=self.provider)
+        return micro(priced.total_price)
+
+
+@dataclass(frozen=True)
+class Dearest:
+    """For a model no list knows: the highest price Anthropic asks for any of its models."""
+
+    def cost(self, usage: Usage) -> int:
+        return max(Listed(model, "anthropic").cost(usage) for model in _anthropic_models())
+
+
+def price(name: str, own: Mapping[str, Fixed]) -> tuple[Price, str | None]:
+    """The price of a model, and a notice where it is not a listed one.
+
+    :param name: e.g. ``anthropic:claude-haiku-4-5``.
+    :param own: the operator's prices by name (``FORGE_MODEL_PRICES``), meant for what the list does not know.
+    """
+    provider, _, model = name.partition(":")
+    if name in own:
+        return own[name], None
+    if provider == "ollama":
+        return FREE, f"{name} runs on Ollama and counts as 0.00 USD."
+    if _is_listed(model, provider.split("-")[0]):
+        return Listed(model, provider.split("-")[0]), None
+    return Dearest(), (
+        f"The price of {name} is not known, so it counts as much as the dearest model of Anthropic. "
+        "Set FORGE_MODEL_PRICES."
+    )
+
+
+def worst(price: Price, input_tokens: int, output_tokens: int) -> int:
+    """The most a call can cost, in micro-USD: nothing read from the cache, all of it written there."""
+    plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    return max(price.cost(plain), price.cost(plain.model_copy(update={"cache_write_tokens": input_tokens})))
+
+
+def _listed(usage: Usage) -> genai_prices.Usage:
+    return genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+    )
+
+
+def _is_listed(model: str, provider: str) -> bool:
+    try:
+        return (
+            genai_prices.calc_price(
+                genai_prices.Usage(output_tokens=1_000_000), model, provider_id=provider
+            ).total_price
+            > 0
+        )
+    except LookupError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _anthropic_models() -> tuple[str, ...]:
+    provider = next(provider for provider in get_snapshot().providers if provider.id == "anthropic")
+    return tuple(model.id for model in provider.models if _is_listed(model.id, "anthropic"))

@@ -1,0 +1,10 @@
+"""The instructions models get, one file each: short, exact, and the same for every question of their kind."""
+
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def prompt(name: str) -> str:
+    """The instructions in ``NAME.md``."""
+    return (Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8").strip()

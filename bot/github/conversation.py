@@ -1,0 +1,226 @@
+"""Comments, replies, reactions and review threads on GitHub."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
+
+from bot.github.client import Client, repository_path, require_same, segment
+from bot.github.errors import unexpected
+from bot.github.graphql import Document
+from bot.github.payloads import Account, App, Created, parse, parse_all
+from domain.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment
+from domain.ports import Conversation
+from domain.runs import RepositoryRef
+
+MAX_PAGES = 50
+
+_THREADS = Document(
+    "query",
+    """($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    databaseId
+    pullRequest(number: $number) {
+      reviewThreads(first: 50, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          id isResolved isOutdated
+          comments(first: 100) {
+            pageInfo { hasNextPage }
+            nodes { fullDatabaseId author { ... on User { databaseId } ... on Bot { databaseId } } }
+          }
+        }
+      }
+    }
+  }
+}""",
+)
+_RESOLVE = Document(
+    "mutation",
+    """($thread: ID!) {
+  resolveReviewThread(input: {threadId: $thread}) { thread { isResolved } }
+}""",
+)
+_REACT = Document(
+    "mutation",
+    """($subject: ID!, $content: ReactionContent!) {
+  addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
+}""",
+)
+_CONTENTS = {Reaction.seen: "EYES", Reaction.done: "THUMBS_UP", Reaction.confused: "CONFUSED"}
+_REACTIONS = {CommentKind.issue_comment: "issues", CommentKind.review_comment: "pulls"}
+
+
+class _Node(BaseModel):
+    """Part of a GraphQL answer, whose names are in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _Author(_Node):
+    database_id: int | None = None
+
+
+class _Comment(_Node):
+    full_database_id: int  # may pass 32 bits, so GitHub sends a string
+    author: _Author | None
+
+
+class _Page(_Node):
+    has_next_page: bool
+    end_cursor: str | None = None
+
+
+class _Comments(_Node):
+    page_info: _Page
+    nodes: tuple[_Comment, ...]
+
+
+class _Thread(_Node):
+    id: str
+    is_resolved: bool
+    is_outdated: bool
+    comments: _Comments
+
+    def to_domain(self) -> ReviewThread:
+        shown = self.comments.nodes
+        return ReviewThread(
+            id=self.id,
+            is_resolved=self.is_resolved,
+            is_outdated=self.is_outdated,
+            comments=tuple(
+                ThreadComment(id=one.full_database_id, author_id=one.author.database_id if one.author else None)
+                for one in shown
+            ),
+            is_whole=not self.comments.page_info.has_next_page,
+        )
+
+
+class _Threads(_Node):
+    page_info: _Page
+    nodes: tuple[_Thread, ...]
+
+
+class _PullRequest(_Node):
+    review_threads: _Threads
+
+
+class _Repository(_Node):
+    database_id: int
+    pull_request: _PullRequest
+
+
+class _Found(_Node):
+    repository: _Repository
+
+
+class _Remark(BaseModel):
+    """A comment of any kind over REST."""
+
+    id: int
+    user: Account | None
+    body: str | None
+    in_reply_to_id: int | None = None
+
+
+class GitHubConversation(Conversation):
+    """Speaks and listens as the App."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._bot_id: int | None = None
+
+    async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
+        """The body of a review can be reacted to over GraphQL only."""
+        purpose = f"react to a comment in {repository.full_name}"
+        if comment.kind is CommentKind.review:
+            variables: dict[str, JsonValue] = {"subject": comment.node_id, "content": _CONTENTS[reaction]}
+            await self._client.graphql(repository.installation_id, _REACT, variables, purpose)
+            return
+        address = f"{repository_path(repository)}/{_REACTIONS[comment.kind]}/comments/{comment.id}/reactions"
+        await self._client.write(repository.installation_id, "POST", address, purpose, {"content": reaction.value})
+
+    async def find_comment(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        purpose = f"look for Forge's comment on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/issues/{number}/comments"
+        remarks = await self._remarks(repository, address, purpose)
+        return await self._own(repository, remarks, marker)
+
+    async def create_comment(self, repository: RepositoryRef, number: int, body: str) -> int:
+        purpose = f"comment on {repository.full_name}#{number}"
+        return await self._say(repository, f"issues/{number}/comments", purpose, body)
+
+    async def edit_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        purpose = f"edit a comment in {repository.full_name}"
+        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
+        await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
+
+    async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
+        purpose = f"look for Forge's reply on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/comments"
+        remarks = await self._remarks(repository, address, purpose)
+        return await self._own(repository, [one for one in remarks if one.in_reply_to_id == root], marker)
+
+    async def create_reply(self, repository: RepositoryRef, number: int, root: int, body: str) -> int:
+        purpose = f"reply in a thread of {repository.full_name}#{number}"
+        return await self._say(repository, f"pulls/{number}/comments/{root}/replies", purpose, body)
+
+    async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
+        purpose = f"read the comments of a review on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
+        return {one.id: one.body or "" for one in await self._remarks(repository, address, purpose)}
+
+    async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:
+        purpose = f"read the review threads of {repository.full_name}#{number}"
+        threads: list[ReviewThread] = []
+        after: str | None = None
+        seen: set[str | None] = set()
+        while after not in seen and len(seen) < MAX_PAGES:
+            seen.add(after)
+            page = await self._threads(repository, number, after, purpose)
+            threads += [thread.to_domain() for thread in page.nodes]
+            if not page.page_info.has_next_page:
+                return threads
+            after = page.page_info.end_cursor
+        raise unexpected(purpose, "pages without an end")
+
+    async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        purpose = f"resolve a review thread in {repository.full_name}"
+        await self._client.graphql(repository.installation_id, _RESOLVE, {"thread": thread_id}, purpose)
+
+    async def own_account(self, repository: RepositoryRef) -> int:
+        """The numeric id of the App's own bot account, by which alone what it wrote is known."""
+        if self._bot_id is None:
+            purpose = "find the App's own account"
+            app = parse(App, await self._client.get_as_app("app", purpose), purpose)
+            address = f"users/{segment(f'{app.slug}[bot]')}"
+            account = parse(Account, await self._client.get(repository.installation_id, address, purpose), purpose)
+            self._bot_id = account.id
+        return self._bot_id
+
+    async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
+        return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)
+
+    async def _own(self, repository: RepositoryRef, remarks: Sequence[_Remark], marker: str) -> int | None:
+        ours = await self.own_account(repository)
+        mine = (
+            one.id for one in remarks if one.user is not None and one.user.id == ours and marker in (one.body or "")
+        )
+        return next(mine, None)
+
+    async def _say(self, repository: RepositoryRef, path: str, purpose: str, body: str) -> int:
+        address = f"{repository_path(repository)}/{path}"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, {"body": body})
+        return parse(Created, data, purpose).id
+
+    async def _threads(self, repository: RepositoryRef, number: int, after: str | None, purpose: str) -> _Threads:
+        variables: dict[str, JsonValue] = {
+            "owner": repository.owner,
+            "name": repository.name,
+            "number": number,
+            "after": after,
+        }
+        data = await self._client.graphql(repository.installation_id, _THREADS, variables, purpose)
+        found = parse(_Found, data, purpose).repository
+        require_same(repository, found.database_id)
+        return found.pull_request.review_threads

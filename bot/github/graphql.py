@@ -1,0 +1,85 @@
+"""GraphQL's way of asking and of failing: errors come with status 200 and are sorted into the tree here.
+
+RATE_LIMITED                     a limit, for the caller to wait out
+NOT_FOUND                        NotFound
+FORBIDDEN INSUFFICIENT_SCOPES    Forbidden
+no type, and "went wrong"        Unavailable    GitHub's words for a failure of its own
+everything else                  Unprocessable
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel
+
+from bot.github.errors import quoted, unexpected
+from bot.github.limits import Limit
+from bot.github.payloads import parse
+from domain.errors import CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
+
+_KINDS: dict[str, type[CodeHostError]] = {
+    "NOT_FOUND": NotFound,
+    "FORBIDDEN": Forbidden,
+    "INSUFFICIENT_SCOPES": Forbidden,
+}
+_ADVICE: dict[type[CodeHostError], str] = {
+    NotFound: "It was deleted, or the App has no access to it.",
+    Forbidden: "Check the App's permissions and whether the owner accepted them.",
+}
+_OWN_FAILURE = re.compile(r"went wrong|timed? ?out|timeout|try again", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One GraphQL operation; its values go beside it as variables, never into it."""
+
+    kind: Literal["query", "mutation"]
+    body: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind} {self.body}"
+
+    @property
+    def is_mutation(self) -> bool:
+        return self.kind == "mutation"
+
+
+class _Error(BaseModel):
+    message: str = ""
+    type: str = ""
+
+
+class _Answer(BaseModel):
+    data: dict[str, object] | None = None
+    errors: tuple[_Error, ...] = ()
+
+
+def address(api_url: str) -> str:
+    """Where GraphQL is: ``https://api.github.com/graphql``, or ``https://HOST/api/graphql`` on Enterprise Server."""
+    return f"{api_url.removesuffix('/v3')}/graphql"
+
+
+def outcome(answer: object, purpose: str) -> dict[str, object] | Limit:
+    """The data of an answer, or the limit it speaks of. Data beside errors is a part, and does not count.
+
+    :raises CodeHostError: the answer names an error.
+    """
+    found = parse(_Answer, answer, purpose)
+    for error in found.errors:
+        if error.type == "RATE_LIMITED":
+            return Limit(quoted(error.message), None)
+    if found.errors:
+        raise _failure(found.errors[0], purpose)
+    if found.data is None:
+        raise unexpected(purpose, "neither data nor errors")
+    return found.data
+
+
+def _failure(error: _Error, purpose: str) -> CodeHostError:
+    kind = _KINDS.get(error.type, Unprocessable)
+    if not error.type and _OWN_FAILURE.search(error.message):
+        kind = Unavailable
+    said = quoted(error.message) or error.type or "no reason given"
+    return kind(f"Could not {purpose}: GitHub answered {said}.", _ADVICE.get(kind, ""))

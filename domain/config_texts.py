@@ -1,0 +1,102 @@
+"""Every text Forge writes on GitHub about a repository's configuration, in one place."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from domain.mistakes import MOST, Mistake
+from domain.neutral import code, prose, visible
+from domain.redaction import outgoing
+from domain.texts import CheckText
+
+PATH = ".github/forge.yml"
+CHECK_NAME = "Forge / config"
+_SHOWN = 40  # changed values in the summary
+
+_LATER = "The version of this pull request takes effect once it is on the default branch, and not before."
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value that a new version changes; None stands for a value that is not there."""
+
+    path: str
+    before: JsonValue
+    after: JsonValue
+
+
+def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> list[Change]:
+    """What differs between two configurations, by dotted path."""
+    paths = [*after, *(path for path in before if path not in after)]
+    compared = [Change(path, _said(before.get(path)), _said(after.get(path))) for path in paths]
+    return [one for one in compared if one.before != one.after]
+
+
+def _said(value: JsonValue) -> JsonValue:
+    """An empty list or section says as much as none."""
+    return None if value in ([], {}) else value
+
+
+def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: bool = False) -> str:
+    """Says that a broken file is put aside, why, and what holds instead.
+
+    :param last_valid: the SHA of the version that holds; None if there never was a valid one.
+    """
+    where = "of the organisation's `.github` repository" if organisation else "on the default branch"
+    first, others = mistakes[0], len(mistakes) - 1
+    more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
+    instead = (
+        "no version was ever valid, so the preset `conservative` holds"
+        if last_valid is None
+        else f"its last valid version ({last_valid[:7]}) holds"
+    )
+    return f"`{PATH}` {where} is not used, {instead}. Line {first.line}: {first.brief}{more}"
+
+
+def broken(mistakes: Sequence[Mistake]) -> CheckText:
+    """The check of a version with mistakes."""
+    count = len(mistakes)
+    said = f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
+    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
+    table = "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
+    return CheckText(
+        f"{said} in {PATH}",
+        f"{table}\n\n**Next:** mend {'it' if count == 1 else 'them'} and push. "
+        "Merged like this, the file would be put aside and its last valid version would hold.",
+    )
+
+
+def valid(changed: Sequence[Change], removed: bool, notes: Sequence[str] = ()) -> CheckText:
+    """The check of a version without mistakes, or of its removal."""
+    head = (
+        "Without the file the organisation's default holds, or the preset `standard`."
+        if removed
+        else f"`{PATH}` is valid."
+    )
+    parts = [head, _table(changed), *notes, _LATER]
+    return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
+
+
+def linters_need_a_sandbox() -> str:
+    return "Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so."
+
+
+def annotation(mistake: Mistake) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    title = f"Forge: {mistake.path or 'configuration'}"
+    return outgoing(visible(title))[:255], outgoing(visible(mistake.sentence))[:4000]
+
+
+def _table(changed: Sequence[Change]) -> str:
+    if not changed:
+        return "It changes nothing."
+    rows = [f"| {code(one.path)} | {_value(one.before)} | {_value(one.after)} |" for one in changed[:_SHOWN]]
+    left = len(changed) - len(rows)
+    tail = [f"\nand {left} more"] if left else []
+    return "\n".join(["| changes | now | then |", "| --- | --- | --- |", *rows, *tail])
+
+
+def _value(value: JsonValue) -> str:
+    return "–" if value is None else code(json.dumps(value, ensure_ascii=False), 100)

@@ -1,0 +1,221 @@
+"""The shapes of well-known credentials, by which redaction tells them from ordinary text.
+
+Wider than what a review reports (``agents/checks/secrets``): an example that is masked costs a reader nothing, a key
+that is not masked costs its owner a revocation.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# A credential does not start inside a word, but right after an escape (\n, %3A, \u0022) it does.
+_ESCAPED = r"(?<=\\[abfnrtv0])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
+_START = rf"(?:(?<![A-Za-z0-9])|{_ESCAPED})"
+# The same for expressions that may fail only at the end of a long run: one attempt per run.
+_RUN = rf"(?:(?<![\w-])|{_ESCAPED})"
+_END = r"(?![A-Za-z0-9])"
+
+
+_SNAKE = re.compile(r"[a-z]{1,20}\d{0,2}[a-z]{0,20}(?:_[a-z]+\d{0,2})+")
+
+
+def _always(value: str) -> bool:
+    return bool(value)
+
+
+def _is_opaque(value: str) -> bool:
+    """Whether a value is more than a word or a name: digits among letters, or Base64."""
+    if len(value) < 8 or value.isdigit() or _SNAKE.fullmatch(value):
+        return False
+    if any(c.isdigit() for c in value) or any(c in "+=" for c in value):
+        return True
+    return len(value) >= 20 and value.isalpha() and _entropy(value) >= 3.9
+
+
+def _is_model_key(value: str) -> bool:
+    """Class names in style sheets start with sk-, too; they have neither digits nor capitals in a long part."""
+    return any(c.isdigit() for c in value) and any(c.isupper() for c in value)
+
+
+def _is_given(value: str) -> bool:
+    """Whether a part of a URL is a value and not what documents and templates write in its place."""
+    return not re.match(r"[${<%*\[&]|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A credential that can be told by its shape.
+
+    :param kind: what people call it.
+    :param hints: lower-case texts of which one stands in every text that matches: a cheap test before the expression.
+    :param expression: its group ``secret`` is the credential; without one, all of it is.
+    :param is_secret: a last look at what was matched.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    expression: re.Pattern[str]
+    is_secret: Callable[[str], bool] = field(default=_always)
+
+
+def _shape(kind: str, hints: str, expression: str, is_secret: Callable[[str], bool] = _always) -> Shape:
+    return Shape(kind, tuple(hints.split()), re.compile(expression), is_secret)
+
+
+SHAPES: tuple[Shape, ...] = (
+    _shape(
+        "GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        rf"{_START}(?:gh[pousr]_(?=[A-Za-z0-9]{{10}})|github_pat_(?=\w{{10}}))\w+(?:[.-]\w+)*+",
+    ),
+    _shape("GitHub token", "v1.", rf"{_START}v1\.[0-9a-f]{{40}}{_END}"),
+    _shape("GitLab token", "gl", rf"{_START}gl(?:pat|ptt|dt|rt|ft|soat|agent|oas|cbt|imt|ffct)-[\w-]{{20,}}"),
+    _shape(
+        "AWS access key", "akia asia abia acca a3t", rf"{_START}(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"
+    ),
+    _shape(
+        "AWS secret key",
+        "aws secret",
+        r"(?i:secret_?access_?key|aws[\w.-]{0,20}(?:key|token|secret))[\"']?\s{0,3}[:=]{1,2}>?\s{0,3}[\"']?"
+        r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
+    _shape(
+        "Azure key",
+        "accountkey sharedaccesskey",
+        r"(?i:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{20,}={0,2})",
+    ),
+    _shape("Azure signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/=_-]{20,})"),
+    _shape("Google key", "aiza", rf"{_START}AIza[\w-]{{35}}"),
+    _shape("Google secret", "gocspx- ya29.", rf"{_START}(?:GOCSPX-[\w-]{{20,}}|ya29\.[\w-]{{20,}})"),
+    _shape("Slack token", "xox xapp-", rf"{_START}(?:xox[a-z]|xapp)(?:-[A-Za-z0-9]{{1,200}}){{2,12}}", _is_opaque),
+    _shape("Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/\w{1,20}/(?P<secret>\w{2,100}(?:/\w{6,100})+)"),
+    _shape(
+        "Stripe key",
+        "k_live_ k_test_ whsec_",
+        rf"{_START}(?:[rsp]k_(?:live|test)_[0-9A-Za-z]{{16,}}|whsec_[A-Za-z0-9+/=]{{20,}})",
+    ),
+    _shape("Anthropic key", "sk-ant-", rf"{_START}sk-ant-[\w-]{{16,}}"),
+    _shape("OpenAI key", "sk-", rf"{_START}sk-[\w-]{{32,}}", _is_model_key),
+    _shape("web token", "eyj", rf"{_RUN}eyJ[\w-]{{8,}}+\.[\w-]{{8,}}+(?:\.[\w-]*+)*+"),
+    _shape("npm token", "npm_", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
+    _shape("PyPI token", "pypi-age", rf"{_START}pypi-AgE[\w-]{{40,}}"),
+    _shape("SendGrid key", "sg.", rf"{_START}SG\.[\w-]{{16,64}}\.[\w-]{{16,}}"),
+    _shape("Square secret", "sq0", rf"{_START}sq0[a-z]{{3}}-[\w-]{{22,}}"),
+    _shape("Mailchimp key", "-us", rf"{_START}[0-9a-f]{{32}}-us\d{{1,2}}{_END}"),
+    _shape("Twilio key", "sk", rf"{_START}SK[0-9a-f]{{32}}{_END}"),
+    _shape("Telegram token", ":aa", rf"{_START}\d{{8,10}}:AA[\w-]{{33}}"),
+    _shape("Discord token", "discord", rf"{_RUN}[MNO][\w-]{{23,25}}\.[\w-]{{6}}\.[\w-]{{27,38}}(?![\w-])"),
+    _shape("DigitalOcean token", "_v1_", rf"{_START}do[opr]_v1_[a-f0-9]{{64}}"),
+    _shape("Hugging Face token", "hf_", rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
+    _shape("Vault token", "hvs. hvb.", rf"{_START}hv[bs]\.[\w-]{{24,}}"),
+    _shape("age key", "age-secret-key-", rf"{_START}AGE-SECRET-KEY-1[A-Z0-9]{{40,}}"),
+    _shape(
+        "credentials",
+        "authorization",
+        r"(?i:authorization)[\"']?\s{0,3}[:=,]\s{0,3}b?[\"']?(?i:(?:bearer|basic|token|digest|negotiate)\s{1,3})?"
+        r"(?P<secret>[\w.~+/=-]{8,})",
+        _is_opaque,
+    ),
+    _shape(
+        "credentials",
+        "bearer basic",
+        r"(?i:\b(?:bearer|basic))(?:\s{1,3}|%20)(?P<secret>[\w.~+/-]{12,}={0,2})",
+        _is_opaque,
+    ),
+    _shape(
+        "cookie",
+        "cookie",
+        r"(?i:\b(?:set-)?cookie)[\"']?\s{0,2}[:,]\s{0,2}b?[\"']?(?P<secret>[\w.-]{1,64}=[^\"'\r\n\\]{8,})",
+        _is_opaque,
+    ),
+    _shape("password", "://", r"://[^\s:/?#@'\"<>\\]{0,100}:(?P<secret>[^\s/?#'\"<>\\]{1,300})@", _is_given),
+    _shape("credentials", "://", r"://(?P<secret>[^\s:/?#@'\"<>\\\[]{16,300})@", _is_opaque),
+)
+
+# --- values assigned to a name that says what they are -----------------------------------------------------
+
+ASSIGNED = _shape(
+    "password",
+    "pass pwd secret key token",
+    r"(?P<name>(?i:pass(?:word|wd|phrase)|pwd|secret|(?:api|auth|access|account|private|client|service|secret|db|encryption|"
+    r"signing)[_-]?key|(?<![a-z])token|[_-]token|(?-i:[a-z]Token)))"
+    r"[\"'`\]]{0,2}\s{0,4}(?::=|=>|[:=])\s{0,4}"
+    r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\s\\]{6,300})(?P=quote)"
+    r"|(?P<plain>[^\s\"'`,;&(){}\[\]<>|\\]{6,300}+(?!\s?[(|\[=])))",
+)
+
+_TEMPLATE = re.compile(
+    r"^[$@<\[{%*.!#]|\$\{|\{\{|%\(|\$\(|^[a-z]+://|^(?:vault|ssm|op|sops|env|file|ref|enc):|^ENC\[", re.IGNORECASE
+)
+_NAME = re.compile(r"[A-Za-z_$][\w$-]*(?:(?:\.|::|->)[A-Za-z_$][\w$-]*)+|[A-Za-z_$-]+\d{0,3}")
+_PATH = re.compile(r"[a-z0-9_.~-]*(?:/[a-z0-9_.-]+)+/?")
+_NEIGHBOUR = re.compile(
+    r"(?:^|[\s;&?])(?:host|hostaddr|server|data source|port|dbname|database|initial catalog|user|user id|uid|username|"
+    r"endpoint|sslmode|accountname)\s?=\s?[^\s=]",
+    re.IGNORECASE,
+)
+_LINE_AROUND = 200  # characters
+
+
+def is_assigned_value(match: re.Match[str]) -> bool:
+    """Whether what stands behind a name like ``password`` is a value, not a name, a type, a path or a template."""
+    quoted = match["quoted"]
+    value: str = quoted if quoted is not None else match["plain"]
+    if _TEMPLATE.search(value) or _PATH.fullmatch(value):
+        return False
+    if quoted is None:
+        return _is_random(value) or (_in_connection_string(match) and not value.startswith("="))
+    return sum(bool(re.search(kind, value)) for kind in (r"[A-Za-z]", r"\d", r"[^\w.,()\[\]-]")) >= 2
+
+
+def _is_random(value: str) -> bool:
+    if _NAME.fullmatch(value) or not re.search(r"[A-Za-z]", value) or not re.search(r"\d", value):
+        return False
+    return "=" not in value.rstrip("=") and len(value) >= 8 and _entropy(value) >= 2.75
+
+
+def _in_connection_string(match: re.Match[str]) -> bool:
+    """Whether other parts of a connection string stand on the same line: host=, user=, a query."""
+    text, start, end = match.string, match.start(), match.end()
+    between = text[match.end("name") : match.start("plain")]
+    if between.strip("]\"'`") != "=":
+        return False
+    before = text[max(start - _LINE_AROUND, 0) : start].rpartition("\n")[2]
+    after = text[end : end + _LINE_AROUND].partition("\n")[0]
+    if "://" in before and re.search(r"[?&][\w.-]{0,40}$", before):
+        return True  # the query of a URL
+    in_a_call = re.search(r"[,(]\s*[\w.-]{0,40}$", before) is not None or after[:1] in (",", ")")
+    return not in_a_call and bool(_NEIGHBOUR.search(before) or _NEIGHBOUR.search(after))
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value).values()
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+
+
+# --- private keys ------------------------------------------------------------------------------------------
+
+_BODY = r"[A-Za-z0-9+/=\s\\\"',:.|>#*]"
+PRIVATE_KEY = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?P<body>{_BODY}*(?:-(?!-{{4}}){_BODY}*)*)"
+    r"(?P<end>-{5,10}END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{32,}+")
+_LAST_LINE = re.compile(r"(?:\s|\\[nr]|[\"'+>|#*,])*+[A-Za-z0-9+/]{0,64}+={1,2}")
+
+
+def key_end(match: re.Match[str]) -> int:
+    """Where a private key ends inside a match of :data:`PRIVATE_KEY`; 0 if there is no key material behind its header.
+
+    A key that was cut off has no last line: then it ends with its last long line.
+    """
+    runs = [run.end() for run in _MATERIAL.finditer(match["body"])]
+    if not runs:
+        return 0
+    if match["end"]:
+        return len(match[0])
+    rest = _LAST_LINE.match(match["body"], runs[-1])
+    return match.start("body") - match.start() + (rest.end() if rest else runs[-1])

@@ -1,0 +1,201 @@
+"""Money in millionths of a US dollar, so that sums are exact: usage, limits, reservations and refusals."""
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from enum import StrEnum
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.runs import Phase
+
+MICRO = 1_000_000
+
+
+def micro(usd: Decimal | float | str) -> int:
+    """US dollars as millionths, rounded up."""
+    return int((Decimal(str(usd)) * MICRO).to_integral_value(ROUND_CEILING))
+
+
+def shown(amount: int) -> str:
+    """An amount for people; below a cent with four decimals, rounded up."""
+    if 0 < amount < MICRO // 100:
+        return f"{Decimal(-(-amount // 100)) / 10_000:.4f} USD"
+    return f"{Decimal(amount) / MICRO:.2f} USD"
+
+
+class Usage(BaseModel):
+    """Tokens of one call. Input includes what was read from or written to the provider's cache."""
+
+    model_config = ConfigDict(frozen=True)
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class Price(Protocol):
+    """The price of a model's tokens."""
+
+    def cost(self, usage: Usage) -> int:
+        """Micro-USD for the tokens of one call, rounded up."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A price in USD per million tokens. The cache is taken for as dear as reading without it."""
+
+    input: Decimal
+    output: Decimal
+
+    def cost(self, usage: Usage) -> int:
+        return micro((self.input * usage.input_tokens + self.output * usage.output_tokens) / MICRO)
+
+
+FREE = Fixed(Decimal(0), Decimal(0))
+
+
+class Scope(StrEnum):
+    """What a limit holds for, from narrow to broad (SPEC S4)."""
+
+    phase = "phase"  # this phase of this run
+    run = "run"
+    day = "day"  # this repository, this day (UTC)
+    installation = "installation"  # all its repositories, this day (UTC)
+
+
+class Limits(BaseModel):
+    """How much may be spent, in micro-USD (SPEC S4, CONTRACT ``budgets``); None: no limit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: dict[Phase, int] = {
+        Phase.planning: 5 * MICRO,
+        Phase.implementation: 10 * MICRO,
+        Phase.review: 2 * MICRO,
+        Phase.testing: 3 * MICRO,
+        Phase.deployment: 2 * MICRO,
+    }
+    run: int = 50 * MICRO
+    day: int = 200 * MICRO
+    installation: int | None = None
+
+    def of(self, scope: Scope, phase: Phase) -> int | None:
+        """The limit of a scope; a phase without one of its own has the run's."""
+        if scope is Scope.phase:
+            return self.phase.get(phase, self.run)
+        return {Scope.run: self.run, Scope.day: self.day, Scope.installation: self.installation}[scope]
+
+
+class Ceilings(BaseModel):
+    """The operator's limits, in micro-USD, which neither a repository nor a granted slice can raise; None: no limit.
+
+    ``phase`` holds for every phase; ``installation`` is per day (UTC).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: int | None = None
+    run: int | None = None
+    day: int | None = None
+    installation: int | None = None
+
+
+class Totals(BaseModel):
+    """What counts against each limit: spent, reserved and lost, in micro-USD."""
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: int = 0
+    run: int = 0
+    day: int = 0
+    installation: int = 0
+
+    def of(self, scope: Scope) -> int:
+        return {
+            Scope.phase: self.phase,
+            Scope.run: self.run,
+            Scope.day: self.day,
+            Scope.installation: self.installation,
+        }[scope]
+
+
+_NAMES = {
+    Scope.phase: "budget of the {phase} phase",
+    Scope.run: "budget of this run",
+    Scope.day: "budget of this repository for today (UTC)",
+    Scope.installation: "ceiling of this installation for today (UTC)",
+}
+_ADVICE = {
+    Scope.phase: "Raise `budgets.phase.{phase}` in `.github/forge.yml`, or have a person review.",
+    Scope.run: "Raise `budgets.run` in `.github/forge.yml`, or have a person review.",
+    Scope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
+    Scope.installation: "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION.",
+}
+
+
+class Refusal(BaseModel):
+    """A call that was not made because its worst case would pass a limit. Amounts in micro-USD."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scope: Scope
+    phase: Phase
+    current: int
+    limit: int
+    wanted: int
+
+    @property
+    def message(self) -> str:
+        name = _NAMES[self.scope].format(phase=self.phase.value)
+        return (
+            f"The model was not asked: the call could cost {shown(self.wanted)}, and of the {name}, "
+            f"{shown(self.limit)}, {shown(self.current)} is spent or reserved."
+        )
+
+    @property
+    def advice(self) -> str:
+        return _ADVICE[self.scope].format(phase=self.phase.value)
+
+
+class Reservation(BaseModel):
+    """Money set aside for one call, in micro-USD. ``warnings`` are the limits it comes close to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    amount: int = Field(ge=0)
+    warnings: tuple[Scope, ...] = ()
+
+
+class Outcome(StrEnum):
+    """How a call of a model ended."""
+
+    answered = "answered"
+    failed = "failed"  # the provider refused or failed before it did any work; nothing is charged
+    lost = "lost"  # nobody knows what the provider did; charged in full
+
+
+class Receipt(BaseModel):
+    """What became of a reserved call.
+
+    :param amount: micro-USD; None if the provider did not say, so that the reservation is charged in full.
+    :param seconds: from request to answer.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: Outcome
+    amount: int | None = None
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    problem: str = ""

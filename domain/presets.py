@@ -1,0 +1,116 @@
+"""Builds the configuration that holds: preset, organisation, repository, and the ceilings nobody can raise."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+from pydantic import JsonValue
+
+from domain.configuration import Configuration, Preset
+
+Values = Mapping[str, JsonValue]
+"""What a file says, and nothing else: keys to scalars, lists and further such mappings."""
+
+NOTHING: Values = MappingProxyType({})
+
+PRESETS: Mapping[Preset, Values] = {
+    Preset.conservative: {
+        "breakers": {"iteration": {"planning": 10, "implementation": 25, "testing": 3}},
+        "budgets": {"run": 25, "day": 100},
+        "ladder": {"max_level": 1},
+    },
+    Preset.standard: {},
+    Preset.aggressive: {
+        "breakers": {"iteration": {"implementation": 100, "testing": 10}},
+        "budgets": {"run": 100, "day": 500},
+    },
+    Preset.production: {
+        "gates": {
+            "any_deploy": {
+                "phase": "deployment",
+                "when": "true",
+                "prompt": "Approve this deployment.",
+                "timeout": "30m",
+            },
+            "large_change": {
+                "phase": "review",
+                "when": "review.lines_changed > 500",
+                "prompt": "This is a large change. Review it.",
+                "timeout": "4h",
+            },
+        },
+        "ladder": {"max_level": 2},
+    },
+}
+"""SPEC S13: limits, gates and a maximum level; never the level itself."""
+
+
+def merged(below: Values, above: Values) -> dict[str, JsonValue]:
+    """Two files as one, key by key: what ``above`` says wins, and a list is taken whole."""
+    together = dict(below)
+    for key, value in above.items():
+        beneath = together.get(key)
+        together[key] = merged(beneath, value) if isinstance(beneath, dict) and isinstance(value, dict) else value
+    return together
+
+
+def over_preset(values: Values) -> dict[str, JsonValue]:
+    """The values with those of the preset they name beneath them."""
+    preset = values.get("preset")
+    known = isinstance(preset, str) and preset in set(Preset)
+    return merged(PRESETS[Preset(preset)] if known else NOTHING, values)
+
+
+def build(*layers: Values) -> Configuration:
+    """The configuration of several files, the strongest one last, over the preset they name.
+
+    :raises ValidationError: if a value is wrong, or does not go with the others' any more.
+    """
+    together: Values = NOTHING
+    for layer in layers:
+        together = merged(together, layer)
+    return Configuration.model_validate_json(json.dumps(over_preset(together)), strict=True)
+
+
+def flattened(values: Values, prefix: str = "") -> dict[str, JsonValue]:
+    """Each value by the dotted path of its keys; lists stay whole."""
+    flat: dict[str, JsonValue] = {}
+    for key, value in values.items():
+        flat |= flattened(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
+    return flat
+
+
+def capped(configuration: Configuration, ceilings: Mapping[str, float]) -> Configuration:
+    """The configuration with no number above its ceiling, and no pinned level above the highest one.
+
+    :param ceilings: by dotted path, e.g. ``{"budgets.day": 100}``; ``False`` keeps a switch off.
+    :raises KeyError: if a path leads to nothing that can have a ceiling.
+    """
+    values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
+    for path, ceiling in ceilings.items():
+        *sections, key = path.split(".")
+        section = values
+        for name in sections:
+            section = cast(dict[str, JsonValue], section[name])
+        value = section[key]
+        if not isinstance(value, int | float):
+            raise KeyError(path)
+        section[key] = min(value, ceiling)
+    return _within_its_ladder(Configuration.model_validate(values))
+
+
+def conservative(*layers: Values) -> Configuration:
+    """What holds where a file was never valid: the layers, but nothing beyond the preset conservative."""
+    limits = flattened(PRESETS[Preset.conservative])
+    return capped(
+        build(*layers, {"preset": Preset.conservative.value}),
+        {path: limit for path, limit in limits.items() if isinstance(limit, int | float)},
+    )
+
+
+def _within_its_ladder(configuration: Configuration) -> Configuration:
+    ladder = configuration.ladder
+    if ladder.pinned is None or ladder.pinned <= ladder.max_level:
+        return configuration
+    return configuration.model_copy(update={"ladder": ladder.model_copy(update={"pinned": ladder.max_level})})

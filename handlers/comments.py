@@ -1,0 +1,88 @@
+"""What the three kinds of comments have in common: who wrote it, whether it may command, and what it asks."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from domain.commands import Ignored, ObeyComment
+from domain.conversation import CommentRef
+from handlers import slash
+from handlers.payloads import Account, Id, Number, RepositoryEvent, Sha, View
+
+NodeId = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]  # opaque
+
+
+class Author(Account):
+    """GitHub shows deleted accounts as the user ``ghost``; a person has the type ``User``."""
+
+    @property
+    def is_person(self) -> bool:
+        return self.type == "User"
+
+
+class Written(View):
+    """A comment of any kind. ``performed_via_github_app`` is set where an App wrote in a person's name."""
+
+    id: Id
+    node_id: NodeId
+    body: str | None
+    user: Author | None
+    performed_via_github_app: dict[str, Any] | None = None
+
+
+class Commit(View):
+    sha: Sha
+
+
+class PullRequest(View):
+    """A pull request as events about it carry it."""
+
+    number: Number
+    head: Commit
+    user: Account | None = None
+
+
+def unheard(event: RepositoryEvent, written: Written, action: str) -> Ignored | None:
+    """Why a comment does not command, whatever it says (T-P3, T-P4); None if it may.
+
+    :param action: the action by which such a comment comes to be.
+    """
+    if event.action == "edited":
+        return Ignored(reason="comment_edited")
+    if event.action != action:
+        return Ignored(reason="action_not_used")
+    author = written.user
+    if author is None or not author.is_person or event.sender.type != "User":
+        return Ignored(reason="sent_by_an_app")
+    if written.performed_via_github_app is not None:
+        return Ignored(reason="sent_by_an_app")
+    return None if author.id == event.sender.id else Ignored(reason="sender_is_not_the_author")
+
+
+def obey(
+    event: RepositoryEvent,
+    written: Written,
+    comment: CommentRef,
+    *,
+    written_at: datetime,
+    number: int,
+    opened_by: Account | None,
+    head_sha: str | None,
+    is_pull_request: bool = True,
+) -> ObeyComment | Ignored:
+    """The commands in a comment, as one request."""
+    asked = slash.read(written.body or "", in_thread=comment.thread is not None)
+    if not asked:
+        return Ignored(reason="no_command")
+    return ObeyComment(
+        repository=event.where(),
+        number=number,
+        is_pull_request=is_pull_request,
+        comment=comment,
+        written_at=written_at,
+        head_sha=head_sha,
+        opened_by=opened_by.id if opened_by else None,
+        sender=event.sender.as_sender(),
+        asked=asked,
+    )

@@ -1,0 +1,41 @@
+"""Comments below an issue or a pull request."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from domain.commands import AnyCommand, Ignored
+from domain.conversation import CommentKind, CommentRef
+from handlers.comments import Written, obey, unheard
+from handlers.payloads import Account, Number, RepositoryEvent, View
+
+
+class _Issue(View):
+    number: Number
+    user: Account | None = None
+    pull_request: dict[str, Any] | None = None
+
+
+class _Comment(Written):
+    created_at: datetime
+
+
+class _Event(RepositoryEvent):
+    issue: _Issue
+    comment: _Comment
+
+
+def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    comment = event.comment
+    return unheard(event, comment, "created") or obey(
+        event,
+        comment,
+        CommentRef(kind=CommentKind.issue_comment, id=comment.id, node_id=comment.node_id),
+        written_at=comment.created_at,
+        number=event.issue.number,
+        opened_by=event.issue.user,
+        head_sha=None,
+        is_pull_request=event.issue.pull_request is not None,
+    )

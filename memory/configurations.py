@@ -1,0 +1,72 @@
+"""Keeps the last valid version of each configuration file, which holds while the file is broken."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import delete
+
+from domain.runs import RepositoryRef
+from memory.database import Database, upsert
+from memory.tables import ConfigurationRow
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a file is for.
+
+    :param name: of the row.
+    """
+
+    name: str
+    installation_id: int
+    is_organisation: bool
+
+
+@dataclass(frozen=True)
+class LastValid:
+    """A version that was valid: its blob SHA and what it said."""
+
+    sha: str
+    values: Mapping[str, JsonValue]
+
+
+def of_repository(repository: RepositoryRef) -> Scope:
+    """A repository's own file."""
+    return Scope(f"repository {repository.id}", repository.installation_id, is_organisation=False)
+
+
+def of_organisation(repository: RepositoryRef) -> Scope:
+    """The default of all repositories of an owner; an installation is one owner's."""
+    return Scope(f"organisation {repository.installation_id}", repository.installation_id, is_organisation=True)
+
+
+async def last_valid(database: Database, scope: Scope) -> LastValid | None:
+    """The last version that was valid."""
+    async with database.transaction() as session:
+        row = await session.get(ConfigurationRow, scope.name)
+        return None if row is None else LastValid(row.sha, row.content)
+
+
+async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, JsonValue]) -> None:
+    """Remember a valid version; writes nothing where it is known already."""
+    known = await last_valid(database, scope)
+    if known is not None and known.sha == sha:
+        return
+    row = {"scope": scope.name, "installation_id": scope.installation_id, "sha": sha, "content": dict(values)}
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, ConfigurationRow, row, {}))
+
+
+async def forget(database: Database, scope: Scope) -> None:
+    """The file was deleted; writes nothing where none was known."""
+    if await last_valid(database, scope) is None:
+        return
+    async with database.transaction() as session:
+        await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
+
+
+async def purge(database: Database, installation_id: int) -> None:
+    """The App was uninstalled."""
+    async with database.transaction() as session:
+        await session.execute(delete(ConfigurationRow).where(ConfigurationRow.installation_id == installation_id))

@@ -1,0 +1,60 @@
+"""Examines the configuration file as a pull request has it, for the check ``Forge / config``. It never takes effect."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from domain import config_texts
+from domain.configuration import Configuration
+from domain.mistakes import Mistake
+from domain.ports import Annotation
+from domain.presets import NOTHING, Values, build, capped, flattened
+from domain.review import Conclusion
+from domain.texts import CheckText
+from pipeline.configuration import PATH, parse
+
+
+class ConfigCheck(NamedTuple):
+    """What the check run shows."""
+
+    conclusion: Conclusion
+    text: CheckText
+    annotations: tuple[Annotation, ...] = ()
+
+
+def config_check(
+    content_at_head: bytes | None,
+    current: Configuration,
+    below: Values = NOTHING,
+    ceilings: Mapping[str, float] | None = None,
+) -> ConfigCheck:
+    """Say whether a version of the file is right, and what it would change.
+
+    :param content_at_head: the file at the head of the pull request; None if it removes the file.
+    :param current: the configuration that holds now.
+    :param below: what the organisation's file says (``Loaded.below``).
+    :param ceilings: as for ``pipeline.configuration.load``.
+    """
+    if content_at_head is None:
+        return _valid(build(below), current, ceilings, removed=True)
+    parsed = parse(content_at_head, below)
+    if parsed.configuration is not None:
+        return _valid(parsed.configuration, current, ceilings, removed=False)
+    annotations = tuple(map(_annotation, parsed.mistakes))
+    return ConfigCheck(Conclusion.failure, config_texts.broken(parsed.mistakes), annotations)
+
+
+def _valid(
+    proposed: Configuration, current: Configuration, ceilings: Mapping[str, float] | None, *, removed: bool
+) -> ConfigCheck:
+    effective = capped(proposed, ceilings or {})
+    before, after = (flattened(one.model_dump(mode="json")) for one in (current, effective))
+    notes = [config_texts.linters_need_a_sandbox()] if effective.review.linters else []
+    changed = config_texts.changes(before, after)
+    return ConfigCheck(Conclusion.success, config_texts.valid(changed, removed, notes))
+
+
+def _annotation(mistake: Mistake) -> Annotation:
+    title, message = config_texts.annotation(mistake)
+    return Annotation(
+        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
+    )

@@ -1,0 +1,286 @@
+"""Does what a comment's ``/forge`` lines say, one after the other, and answers it once (SPEC W4)."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Protocol
+
+from pydantic import BaseModel, JsonValue
+
+from domain import replies
+from domain.commands import ObeyComment, Repeat, ReviewPullRequest
+from domain.conversation import Reaction
+from domain.errors import CodeHostError, Recovery
+from domain.findings import Finding
+from domain.ports import PullRequest
+from domain.replies import Answer
+from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
+from domain.slash import AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
+from memory import checkpoints, dismissals, findings, ledger, permits, runs, waits
+from pipeline import reconclude
+from pipeline.journal import WorkflowJournal
+from pipeline.services import Services
+from safety.authority import Facts, authorise, refusal
+
+
+class Runs(Protocol):
+    """What starting and ending runs is asked of: the dispatcher, which has the one way to do it."""
+
+    async def review(self, command: ReviewPullRequest) -> str:
+        """Admit a run on the live head; what became of it."""
+        ...
+
+    async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
+        """End what runs on a pull request; the runs that were stopped."""
+        ...
+
+    async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
+        """End what runs in a repository; how many runs that were."""
+        ...
+
+
+class _Seen(BaseModel):
+    """Who commands, and the pull request, at this moment. ``role`` is None if GitHub did not say it."""
+
+    role: str | None
+    pull_request: PullRequest | None
+    has_ok: bool
+
+
+class Obedience:
+    """One comment and its answer. Each command is asked for its permission at the moment it is carried out."""
+
+    def __init__(
+        self, services: Services, journal: WorkflowJournal, runs_: Runs, guid: str, command: ObeyComment
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._runs = runs_
+        self._guid = guid
+        self._command = command
+
+    async def execute(self) -> str:
+        """Carry everything out; how many commands were obeyed, in a few words."""
+        await self._journal.step("react", lambda: self._react(Reaction.seen))
+        answers = [Answer(replies.written(asked), await self._obey(asked)) for asked in self._command.asked]
+        await self._journal.step("reply", lambda: self._reply(answers))
+        return f"{len(answers)} answered"
+
+    async def _obey(self, asked: SlashCommand | Mistake) -> str:
+        """Carry one line out; the answer to it."""
+        if isinstance(asked, Mistake):
+            return replies.mistake(asked)
+        seen = _Seen.model_validate(await self._journal.step("ask for permission", self._look))
+        if seen.role is None:
+            return replies.cannot_ask(self._command.sender.login)
+        refused = authorise(asked, self._facts(seen, seen.role))
+        if refused is not None:
+            await self._journal.step("note the refusal", lambda: self._note(refused))
+            return replies.refused(refused, self._command.sender.login)
+        return await self._carry_out(asked, seen)
+
+    async def _carry_out(self, asked: SlashCommand, seen: _Seen) -> str:
+        match asked.verb:
+            case Verb.review:
+                return await self._review(asked.full, seen)
+            case Verb.cancel:
+                ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
+                return replies.cancelled(ended[0]) if ended else replies.nothing_to_cancel()
+            case Verb.pause:
+                return await self._pause()
+            case Verb.unpause:
+                return str(await self._journal.step("unpause", self._unpause))
+            case Verb.dismiss | Verb.undismiss | Verb.explain:
+                return str(await self._journal.step(asked.verb, lambda: self._about_finding(asked)))
+            case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
+                if isinstance(asked, AboutGate) and asked.gate is not None:
+                    return replies.no_such_gate(asked.gate)
+                return str(await self._journal.step(asked.verb, lambda: self._show(asked.verb)))
+            case _:
+                return replies.not_available(asked.verb)
+
+    # --- who commands -------------------------------------------------------------------------------------------
+
+    async def _look(self) -> JsonValue:
+        host, command = self._services.host, self._command
+        try:
+            role = await host.permission(command.repository, command.sender.login, command.sender.id)
+            pull_request = (
+                await host.pull_request(command.repository, command.number) if command.is_pull_request else None
+            )
+        except CodeHostError as error:
+            if error.recovery is Recovery.wait:
+                raise
+            return _Seen(role=None, pull_request=None, has_ok=False).model_dump(mode="json")
+        ok = pull_request is not None and await permits.has_ok(
+            self._services.database, command.repository, command.number, pull_request.head_sha
+        )
+        return _Seen(role=role, pull_request=pull_request, has_ok=ok).model_dump(mode="json")
+
+    def _facts(self, seen: _Seen, role: str) -> Facts:
+        pull_request = seen.pull_request
+        return Facts(
+            role=role,
+            is_app=self._command.sender.is_app,
+            is_author=self._command.sender.id == self._command.opened_by,
+            needs_ok=pull_request is not None
+            and pull_request.is_from_fork(self._command.repository.id)
+            and not seen.has_ok,
+        )
+
+    async def _note(self, refused: Refused) -> JsonValue:
+        """A refusal is part of the audit."""
+        payload = {
+            "verb": refused.verb.value,
+            "code": refused.code.value,
+            "account": self._command.sender.id,
+            "held": refused.held,
+            "needed": refused.needed,
+        }
+        await ledger.note_refusal(self._services.database, self._guid, payload, self._services.clock.now())
+        return None
+
+    # --- runs ---------------------------------------------------------------------------------------------------
+
+    async def _review(self, full: bool, seen: _Seen) -> str:
+        command, pull_request = self._command, seen.pull_request
+        if pull_request is None:
+            return replies.only_on_pull_requests(Verb.review)
+        if not pull_request.is_open:
+            return replies.nothing_to_review()
+        if command.head_sha not in {None, pull_request.head_sha}:
+            return replies.head_moved(pull_request.head_sha)
+        gives_ok = (
+            pull_request.is_from_fork(command.repository.id)
+            and not seen.has_ok
+            and refusal(seen.role or "none", "write") is None
+        )
+        if gives_ok:
+            await self._journal.step("give the ok", lambda: self._give_ok(pull_request.head_sha))
+        outcome = await self._runs.review(
+            ReviewPullRequest(
+                repository=command.repository,
+                number=command.number,
+                head_sha=pull_request.head_sha,
+                trigger=Trigger.command,
+                repeat=Repeat.always if full or gives_ok else Repeat.never,
+                sender=command.sender,
+            )
+        )
+        if not outcome.startswith("run "):
+            return replies.reviewed_before(pull_request.head_sha)
+        return replies.reviewing(pull_request.head_sha, full, gives_ok)
+
+    async def _give_ok(self, head_sha: str) -> JsonValue:
+        await permits.give_ok(
+            self._services.database,
+            self._command.repository,
+            self._command.number,
+            head_sha,
+            self._command.sender,
+            self._services.clock.now(),
+        )
+        return None
+
+    async def _pause(self) -> str:
+        by = await self._journal.step("pause", self._begin_pause)
+        if by is not None:
+            return replies.already_paused(str(by))
+        return replies.paused(await self._runs.end_all(self._command.repository, ReasonCode.paused))
+
+    async def _begin_pause(self) -> JsonValue:
+        """Whoever had paused the repository before; None if this does it."""
+        database, command = self._services.database, self._command
+        by = await permits.paused_by(database, command.repository)
+        if by is None:
+            await permits.pause(database, command.repository, command.sender, self._services.clock.now())
+        return by
+
+    async def _unpause(self) -> JsonValue:
+        by = await permits.paused_by(self._services.database, self._command.repository)
+        await permits.unpause(self._services.database, self._command.repository)
+        return replies.not_paused() if by is None else replies.unpaused()
+
+    # --- findings -----------------------------------------------------------------------------------------------
+
+    async def _about_finding(self, asked: Dismiss | AboutFinding) -> JsonValue:
+        repository, number = self._command.repository, self._command.number
+        finding = await self._finding(asked.finding)
+        if finding is None:
+            return await self._no_finding(asked)
+        known = (await dismissals.among(self._services.database, repository, [finding.fingerprint])).get(
+            finding.fingerprint
+        )
+        if isinstance(asked, Dismiss):
+            if known is not None:
+                return replies.already_dismissed(finding, known)
+            await self._dismiss(finding, asked.reason)
+            return replies.dismissed(finding, asked.reason)
+        if asked.verb is Verb.explain:
+            return replies.explain(finding, known)
+        undone = await dismissals.undo(self._services.database, repository, finding, self._services.clock.now())
+        await reconclude.check(self._services, repository, number, self._guid)
+        return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
+
+    async def _dismiss(self, finding: Finding, reason: str) -> None:
+        command, services = self._command, self._services
+        now = services.clock.now()
+        await dismissals.add(
+            services.database, command.repository, command.number, finding, command.sender, reason, now
+        )
+        await reconclude.check(services, command.repository, command.number, self._guid)
+
+    async def _finding(self, name: str | None) -> Finding | None:
+        """The finding a command names, or the one in whose thread it stands."""
+        repository, number = self._command.repository, self._command.number
+        if name is not None:
+            return await findings.by_name(self._services.database, repository.id, number, name)
+        threads = await findings.by_comment(self._services.database, repository.id, number)
+        return threads.get(self._command.comment.thread or 0)
+
+    async def _no_finding(self, asked: Dismiss | AboutFinding) -> str:
+        if asked.finding is None:
+            return replies.which_finding(asked.verb)
+        names = await findings.names(self._services.database, self._command.repository.id, self._command.number)
+        return replies.no_such_finding(asked.finding, get_close_matches(asked.finding.upper(), names, 2, 0.7))
+
+    # --- showing ------------------------------------------------------------------------------------------------
+
+    async def _show(self, verb: Verb) -> JsonValue:
+        database, repository, number = self._services.database, self._command.repository, self._command.number
+        past = await runs.of_pull_request(database, repository.id, number)
+        match verb:
+            case Verb.help:
+                return replies.help_table()
+            case Verb.history:
+                return replies.history(past)
+            case Verb.cost:
+                return await self._cost()
+            case Verb.view:
+                return await self._view()
+            case _:
+                last = past[0] if past else None
+                until = None if last is None else await waits.until(database, last.run.id)
+                doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
+                return replies.status(last, doing, until, await permits.paused_by(database, repository))
+
+    async def _cost(self) -> str:
+        return replies.cost([], [])
+
+    async def _view(self) -> str:
+        repository, number = self._command.repository, self._command.number
+        review = await checkpoints.latest_review(self._services.database, repository.id, number)
+        if review is None:
+            return replies.view(None, {})
+        everything = [*review.findings, *review.dismissed]
+        known = await dismissals.among(self._services.database, repository, [f.fingerprint for f in everything])
+        return replies.view(review, {f.id: known[f.fingerprint] for f in everything if f.fingerprint in known})
+
+    # --- answering ----------------------------------------------------------------------------------------------
+
+    async def _react(self, reaction: Reaction) -> JsonValue:
+        await self._services.host.react(self._command.repository, self._command.comment, reaction)
+        return None
+
+    async def _reply(self, answers: Sequence[Answer]) -> JsonValue:
+        await self._services.publisher.answer(self._command, self._guid, answers)
+        return None

@@ -1,0 +1,32 @@
+"""Draws the verdict of a finished review anew after a dismissal, and updates its check (DESIGN §6)."""
+
+from domain import texts
+from domain.errors import Superseded
+from domain.runs import RepositoryRef, RunState
+from memory import checkpoints, dismissals, findings, runs
+from pipeline.services import Services
+from safety.verdict import with_dismissals
+
+
+async def check(services: Services, repository: RepositoryRef, number: int, cause: str) -> None:
+    """Let the check of the newest finished run say what holds now; nothing if a newer head is on its way.
+
+    :param cause: the delivery behind it, so that a repeated step updates once.
+    """
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    if not past or past[0].run.state is not RunState.completed:
+        return
+    run = past[0].run
+    review = await checkpoints.load_review(services.database, run)
+    if review is None:
+        return
+    everything = [finding.fingerprint for finding in (*review.findings, *review.dismissed)]
+    held = await dismissals.among(services.database, repository, everything)
+    now = with_dismissals(review, held)
+    await checkpoints.replace_review(services.database, run, now)
+    posted = await findings.posted(services.database, repository.id, number)
+    inline = [finding for finding in now.findings if finding.fingerprint in posted]
+    try:
+        await services.publisher.conclude_again(run, cause, now.conclusion, texts.outcome(now, inline, 0))
+    except Superseded:
+        return

@@ -1,0 +1,99 @@
+"""Reads and resolves the threads of Forge's own comments (DESIGN §6)."""
+
+from collections.abc import Collection, Sequence
+
+from pydantic import JsonValue
+
+from domain import replies
+from domain.commands import NoteThread
+from domain.conversation import ReviewThread
+from domain.findings import Category, Finding, Layer, Severity
+from domain.review import Review
+from domain.runs import Run
+from memory import checkpoints, dismissals, findings
+from pipeline import reconclude
+from pipeline.services import Services
+from safety.authority import refusal
+
+RESOLVED = "resolved without a change"
+
+
+async def settle(services: Services, run: Run, review: Review, checked_again: Collection[str] = ()) -> Sequence[str]:
+    """Resolve the threads of findings that are gone; the findings' names.
+
+    :param checked_again: fingerprints of layer 3's findings that a second look called gone.
+    """
+    carried = await findings.by_comment(services.database, run.repository.id, run.number)
+    if not carried:
+        return []
+    settled: list[str] = []
+    for thread in await services.host.review_threads(run.repository, run.number):
+        finding = carried.get(thread.comments[0].id) if thread.comments else None
+        if finding is not None and _is_done(thread, finding, review, checked_again):
+            await services.host.resolve_thread(run.repository, thread.id)
+            settled.append(finding.id)
+    return settled
+
+
+def _is_done(thread: ReviewThread, finding: Finding, review: Review, checked_again: Collection[str]) -> bool:
+    """DESIGN §6: the finding is gone, GitHub calls the thread outdated, and no person replied after it."""
+    there = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
+    own = thread.comments[0].author_id
+    return (
+        not thread.is_resolved
+        and thread.is_outdated
+        and thread.is_whole
+        and finding.fingerprint not in there
+        and finding.trail not in there
+        and (finding.layer is not Layer.model or finding.fingerprint in checked_again)
+        and all(comment.author_id == own for comment in thread.comments)
+    )
+
+
+async def note(services: Services, guid: str, command: NoteThread) -> JsonValue:
+    """What a person says by resolving a thread, or by opening it again; what became of it."""
+    carried = await findings.by_comment(services.database, command.repository.id, command.number)
+    finding = carried.get(command.root)
+    if finding is None:
+        return "not a thread of a finding"
+    refused = await _refusal(services, command)
+    if refused is not None:
+        return refused
+    if command.is_resolved:
+        return await _dismiss(services, guid, command, finding)
+    known = (await dismissals.among(services.database, command.repository, [finding.fingerprint])).get(
+        finding.fingerprint
+    )
+    if known is None or known.reason != RESOLVED:
+        return "nothing to take back"
+    await dismissals.undo(services.database, command.repository, finding, services.clock.now())
+    await reconclude.check(services, command.repository, command.number, guid)
+    return f"{finding.id} counts again"
+
+
+async def _refusal(services: Services, command: NoteThread) -> str | None:
+    """Only a person with write permission who is not the author speaks by resolving."""
+    if command.sender.is_app:
+        return "resolved by an App"
+    pull_request = await services.host.pull_request(command.repository, command.number)
+    if command.sender.id == pull_request.author_id:
+        return "the author's own signal is a hint"
+    role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
+    return refusal(role, "write")
+
+
+async def _dismiss(services: Services, guid: str, command: NoteThread, finding: Finding) -> str:
+    """A finding that still stands and is resolved without a change is dismissed; a critical one needs words."""
+    review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
+    if review is None or review.head_sha != command.head_sha:
+        return "the head is being reviewed"
+    if finding.fingerprint not in {each.fingerprint for each in review.findings}:
+        return f"{finding.id} is gone"
+    if finding.severity is Severity.critical and finding.category is Category.security:
+        return f"{finding.id} is critical: only a command dismisses it"
+    now = services.clock.now()
+    await dismissals.add(services.database, command.repository, command.number, finding, command.sender, RESOLVED, now)
+    await reconclude.check(services, command.repository, command.number, guid)
+    text = replies.dismissed_by_resolving(finding, command.sender.login)
+    await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
+    return f"{finding.id} is dismissed"

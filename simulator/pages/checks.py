@@ -1,0 +1,118 @@
+"""The check runs of a pull request's head: what each says, its annotations and its buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from simulator.pages import outcomes, pulls
+from simulator.pages.html import Content, Html, button, div, element, fold, hidden, link, span
+from simulator.pages.layout import count, moment, page, verb_form
+from simulator.pages.markdown import Scope, render
+from simulator.pages.tables import anchor_of
+from simulator.pages.visit import Visit, address
+from simulator.refusals import not_found
+from simulator.state import CheckRun, Json, PullRequest
+
+_REFRESH = 3  # seconds
+_LEVELS = {"failure": "bad", "warning": "warn", "notice": "quiet"}
+
+
+def show(visit: Visit) -> Html:
+    """Loads again by itself while a check is still under way."""
+    pull = visit.pull()
+    runs = pulls.check_runs(visit, pull)
+    waiting = not runs or any(run.status != "completed" for run in runs)
+    run = _chosen(visit, pull, runs)
+    body = _detail(visit, pull, run) if run else element("p", "No check has been reported on this head yet.")
+    content = [pulls.heading(visit, pull, "checks"), div("checks", _list(pull, runs, run), body)]
+    refresh = _REFRESH if waiting and pull.state == "open" else None
+    title = f"Checks · {pull.title}"
+    return page(visit, title, *content, repository=pull.repository, issue=pull, refresh=refresh)
+
+
+def pull_of(visit: Visit) -> str:
+    """Where a check run is shown: on the Checks tab of the pull request with that head."""
+    run = visit.check_run(visit.repository(), int(visit.params["number"]))
+    pulls_with = (pull for pull in visit.world.all_pulls() if run.head_sha in pull.head_history)
+    found = next((pull for pull in pulls_with if pull.repository is run.repository), None)
+    if found is None:
+        raise not_found()
+    return address(found, "checks") + f"?check_run_id={run.id}"
+
+
+def _chosen(visit: Visit, pull: PullRequest, runs: Sequence[CheckRun]) -> CheckRun | None:
+    """The one asked for, which may be on an earlier head, else the first that needs somebody."""
+    identifier = visit.query.get("check_run_id", "")
+    wanted = visit.world.check_runs.get(int(identifier)) if identifier.isdecimal() else None
+    if wanted is not None and wanted.repository is pull.repository and wanted.head_sha in pull.head_history:
+        return wanted
+    return next((run for run in runs if outcomes.blocks(run)), runs[0] if runs else None)
+
+
+def _list(pull: PullRequest, runs: Sequence[CheckRun], chosen: CheckRun | None) -> Html:
+    ordered = sorted(runs, key=lambda run: run.app.name)
+    groups = [(name, list(group)) for name, group in groupby(ordered, key=lambda run: run.app.name)]
+    return element("nav", [[element("h3", name), _items(pull, group, chosen)] for name, group in groups])
+
+
+def _items(pull: PullRequest, runs: Sequence[CheckRun], chosen: CheckRun | None) -> list[Content]:
+    target = address(pull, "checks")
+    return [
+        link(
+            f"{target}?check_run_id={run.id}",
+            [outcomes.icon(run), " ", run.name],
+            class_="current" if run is chosen else None,
+        )
+        for run in runs
+    ]
+
+
+def _detail(visit: Visit, pull: PullRequest, run: CheckRun) -> Html:
+    state = span("quiet", f"{outcomes.state_of(run)} · on ", element("code", run.head_sha[:7]))
+    title = element("h2", outcomes.icon(run), " ", run.name, " ", state)
+    times = div("quiet", "started ", moment(run.started_at), [" · completed ", moment(run.completed_at)])
+    scope = Scope(run.repository)
+    text = [render(part, scope) for part in (run.summary, run.text) if part]
+    headline = element("h3", run.title) if run.title else None
+    parts = [title, times if run.completed_at else None, _buttons(visit, pull, run), headline]
+    return element("section", *parts, text, _annotations(pull, run), class_="check")
+
+
+def _buttons(visit: Visit, pull: PullRequest, run: CheckRun) -> Html | None:
+    """GitHub shows them once the run is completed, and only to people who may write; here everybody may press them."""
+    if run.status != "completed":
+        return None
+    press = [
+        button(str(action["label"]), title=str(action["description"]), identifier=str(action["identifier"]))
+        for action in run.actions
+    ]
+    again = verb_form(visit, pull, "rerun", hidden(run=run.id), button("Re-run"))
+    pressed = verb_form(visit, pull, "press", hidden(run=run.id), press) if press else None
+    viewer = visit.viewer
+    reader = viewer is None or not pull.repository.allows(viewer, "write")
+    note = "GitHub shows these buttons to people who may write. Here everybody may press them: the App has to ask."
+    return div("row", pressed, again, span("why", note) if reader else None)
+
+
+def _annotations(pull: PullRequest, run: CheckRun) -> Content:
+    if not run.annotations:
+        return None
+    ordered = sorted(run.annotations, key=lambda item: (str(item["path"]), int(item["start_line"])))
+    files = groupby(ordered, key=lambda item: str(item["path"]))
+    shown = [[_file(pull, path), [annotation(pull, item) for item in group]] for path, group in files]
+    return [element("h3", count(len(run.annotations), "annotation")), shown]
+
+
+def _file(pull: PullRequest, path: str) -> Html:
+    return element("h4", link(f"{address(pull, 'files')}#{anchor_of(path)}", element("code", path)))
+
+
+def annotation(pull: PullRequest, item: Json) -> Html:
+    """Plain text, as GitHub shows it."""
+    start, end, level = item["start_line"], item["end_line"], str(item["annotation_level"])
+    lines = f"line {start}" if start == end else f"lines {start}–{end}"
+    place = link(f"{address(pull, 'files')}#{anchor_of(str(item['path']))}R{end}", lines)
+    head = [element("b", item["title"] or level.capitalize()), " ", span("quiet", level, " · ", place)]
+    raw = fold("Details", element("pre", item["raw_details"])) if item["raw_details"] else None
+    return div(f"annotation {_LEVELS[level]}", head, element("p", item["message"]), raw)

@@ -1,0 +1,278 @@
+"""Plays scenes against a Forge that is killed with SIGKILL at chosen points and started again until all is at rest."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from memory.database import Database
+from simulator import Simulator
+from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.webhooks import Delivery
+from tests.chaos.process import Part, main
+from tests.clock import MovableClock
+from tests.databases import Backend, drop, fresh
+from tests.resting import still_open
+from tests.stories.driver import SECRET, settings
+
+PATIENCE = 60.0  # seconds a scene may take to come to rest
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.chaos.process"])  # so that a start costs no imports
+_EXTERNAL = re.compile(r"forge:review:(\w+):")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place where a process can die.
+
+    :param where: the workflow and its step, or what is written on GitHub, e.g. ``run 1: look``.
+    :param moment: before it, after it took effect, or after that was journaled.
+    :param nth: counts repetitions.
+    """
+
+    where: str
+    moment: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        again = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.where}, {self.moment}{again}"
+
+
+Passing = Callable[[Point], Awaitable[None]]
+Chooser = Callable[[Point], bool]
+"""Whether the process dies at this point."""
+
+
+def never(_point: Point) -> bool:
+    return False
+
+
+@dataclass(eq=False)
+class Forge:
+    """One process slot: started, killed and started again on the same database."""
+
+    part: Part
+    process: ForkServerProcess | None = None
+
+    async def start(self, ahead: float) -> None:
+        self.process = _FORKS.Process(target=main, args=(self.part, ahead))
+        await asyncio.to_thread(self.process.start)
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        assert self.process.pid is not None
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.is_alive()
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is tidied up."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    async def buried(self) -> None:
+        """Wait until the killed process is gone for good."""
+        if self.process is not None:
+            await asyncio.to_thread(self.process.join)
+            self.process.close()
+            self.process = None
+
+
+@dataclass(eq=False)
+class Stage:
+    """A simulated GitHub and one Forge on one database; several scenes are played on it, one after the other.
+
+    :param forge: what webhooks go to; the process that is killed.
+    :param colleague: a worker beside it, if there is one.
+    """
+
+    github: Simulator
+    forge: Forge
+    database: Database
+    clock: MovableClock
+    colleague: Forge | None = None
+    passing: Passing | None = None  # what the scene does at a point, before it is passed
+    dies: Chooser = never
+    passed: list[Point] = field(default_factory=list[Point])
+    kills: int = 0
+    scenes: int = 0
+    _names: dict[str, str] = field(default_factory=dict[str, str])
+    _times: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    def begin(self, passing: Passing | None, dies: Chooser) -> None:
+        """A new scene: its workflows are counted from 1."""
+        self.scenes += 1
+        self.passing, self.dies = passing, dies
+        self.passed, self.kills = [], 0
+        self._names, self._times = {}, Counter()
+
+    async def start(self) -> None:
+        """Start Forge, and have GitHub deliver to it again what it missed."""
+        await self.forge.buried()
+        self._ready.clear()
+        await self.forge.start(self.clock.offset.total_seconds())
+        await asyncio.wait_for(self._ready.wait(), PATIENCE)
+        await self.github.settle()
+        for lost in self._lost():
+            self.github.hooks.redeliver(lost)
+
+    async def join(self, executor_id: str) -> None:
+        """Start a worker on the same database."""
+        settings = self.forge.part.settings.model_copy(update={"executor_id": executor_id})
+        self.colleague = Forge(replace(self.forge.part, settings=settings, door=False))
+        self._ready.clear()
+        await self.colleague.start(self.clock.offset.total_seconds())
+        await asyncio.wait_for(self._ready.wait(), PATIENCE)
+
+    async def rest(self) -> None:
+        """Wait until all that was delivered came to its end; start Forge again whenever it was killed."""
+        end = time.monotonic() + PATIENCE
+        busy: object = "it never was at rest"
+        while time.monotonic() < end:
+            if not self.forge.is_alive:
+                await self.start()
+            await self.github.settle()
+            busy = [each.guid for each in self._lost()] or await self.still_open()
+            if not busy and self.forge.is_alive:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"Forge did not come to rest: {busy}")
+
+    async def deliveries_done(self, besides: str = "") -> None:
+        """Wait until all that was delivered so far was received and done.
+
+        :param besides: the name of a delivery that is not waited for.
+        """
+        while True:
+            left = [each for kind, each in await self.still_open() if kind == "delivery"]
+            if not self._lost() and all(self._names.get(each) == besides for each in left):
+                return
+            await asyncio.sleep(0.01)
+
+    async def ended(self, name: str) -> None:
+        """Wait until a run came to its end in the ledger, whatever its process is doing."""
+        while True:
+            ids = [workflow for workflow, known in self._names.items() if known == name]
+            if not {("run", each) for each in ids} & set(await self.still_open()):
+                return
+            await asyncio.sleep(0.01)
+
+    async def still_open(self) -> list[tuple[str, str]]:
+        return await still_open(self.database, self.clock.now())
+
+    async def end(self) -> None:
+        for each in (self.forge, self.colleague):
+            if each is not None and each.is_alive:
+                each.kill()
+            if each is not None:
+                await each.buried()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _lost(self) -> list[Delivery]:
+        """The last attempt of each delivery that was not answered with 2xx."""
+        answered = {each.guid for each in self.github.deliveries if 200 <= each.status_code < 300}
+        last = {each.guid: each for each in self.github.deliveries if each.url or each.status == "pending"}
+        return [each for guid, each in last.items() if guid not in answered]
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Hear a process out: let it pass its points, or kill it there."""
+        while line := await _line(reader):
+            told: dict[str, Any] = json.loads(line)
+            if "port" in told:
+                if told["port"]:
+                    self.github.webhook_url = f"http://127.0.0.1:{told['port']}/webhook"
+                self._ready.set()
+                continue
+            task = asyncio.create_task(self._answer(told, writer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        writer.close()
+
+    async def _answer(self, told: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        await self._pass(f"{self._name(told['workflow'])}: {told['step']}", told["moment"])
+        if not writer.is_closing():
+            writer.write(f"{told['number']}\n".encode())
+
+    async def on_write(self, request: RequestInfo, moment: Moment) -> None:
+        """A write on GitHub is a point, too: before it has an effect, and when nobody has heard of the effect yet."""
+        before = self.kills
+        await self._pass(self._written(request), "before" if moment == "before" else "took effect")
+        if moment == "before" and self.kills > before:
+            raise Dropped
+
+    async def _pass(self, where: str, moment: str) -> None:
+        self._times[where, moment] += 1
+        point = Point(where, moment, self._times[where, moment])
+        self.passed.append(point)
+        if self.passing is not None:
+            await self.passing(point)
+        if self.dies(point):
+            self.kills += 1
+            self.forge.kill()
+
+    def _name(self, workflow: str) -> str:
+        if workflow not in self._names:
+            kind = "delivery" if any(each.guid == workflow for each in self.github.deliveries) else "run"
+            number = sum(name.startswith(kind) for name in self._names.values()) + 1
+            self._names[workflow] = f"{kind} {number}"
+        return self._names[workflow]
+
+    def _written(self, request: RequestInfo) -> str:
+        body: dict[str, Any] = request.body
+        if request.path.endswith("/reviews"):
+            found = _EXTERNAL.search(body["body"])
+            assert found is not None
+            return f"{self._name(found[1])} on GitHub: review"
+        return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next line of a process, or nothing once it is dead."""
+    try:
+        return await reader.readline()
+    except ConnectionResetError:
+        return b""
+
+
+@asynccontextmanager
+async def stage(backend: Backend, folder: Path) -> AsyncGenerator[Stage]:
+    """A stage on an empty database, with Forge not started yet."""
+    url, clock, address = fresh(backend, folder), MovableClock(), folder / "orders"
+    async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
+        part = Part(settings(url, folder, github), address, folder / "forge.log")
+        set_up = Stage(github, Forge(part), Database(url), clock)
+        orders = await asyncio.start_unix_server(set_up.converse, address)
+        github.on_write(set_up.on_write)
+        try:
+            yield set_up
+        finally:
+            await set_up.end()
+            orders.close()
+            await orders.wait_closed()
+            await set_up.database.close()
+    drop(url)
+
+
+def sample(points: Sequence[Point], at_most: int) -> Collection[Point]:
+    """So many points, evenly spread."""
+    if len(points) <= at_most:
+        return points
+    return [points[round(each * (len(points) - 1) / (at_most - 1))] for each in range(at_most)]

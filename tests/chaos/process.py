@@ -1,0 +1,111 @@
+"""The process that gets killed: a whole Forge that reports where it is in each step and asks whether to go on."""
+
+import asyncio
+import itertools
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbos import DBOS
+
+from bot.app import forge, served
+from bot.settings import Settings
+from pipeline.steps import Call, durable
+from tests.clock import MovableClock
+
+
+class Orders:
+    """The line to the driver: a point is told, and passed once the driver has answered."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._numbers = itertools.count()
+        self._asked: dict[int, asyncio.Future[None]] = {}
+
+    async def listen(self) -> None:
+        """Let through what the driver lets through, until it hangs up."""
+        while line := await self._reader.readline():
+            self._asked.pop(int(line)).set_result(None)
+        os._exit(1)
+
+    def say(self, **what: object) -> None:
+        self._writer.write(json.dumps(what).encode() + b"\n")
+
+    async def ask(self, **what: object) -> None:
+        number = next(self._numbers)
+        self._asked[number] = asyncio.get_running_loop().create_future()
+        self.say(number=number, **what)
+        await self._asked[number]
+
+    async def step(self, name: str, call: Call) -> dict[str, Any]:
+        """A durable step that reports before it begins, when it took effect, and when that was journaled."""
+        return await self._step(name, call)
+
+    async def changed_step(self, name: str, call: Call) -> dict[str, Any]:
+        """A step of code that was changed since: there is one step more before some, patched in as DBOS wants it."""
+        if name in {"begin", "post the review"} and await DBOS.patch_async(f"before {name}"):
+            await self._step(f"new, before {name}", _nothing)
+        return await self._step(name, call)
+
+    async def _step(self, name: str, call: Call) -> dict[str, Any]:
+        workflow = DBOS.workflow_id
+
+        async def observed() -> dict[str, Any]:
+            answer = await call()
+            await self.ask(workflow=workflow, step=name, moment="took effect")
+            return answer
+
+        await self.ask(workflow=workflow, step=name, moment="before")
+        answer = await durable(name, observed)
+        await self.ask(workflow=workflow, step=name, moment="after")
+        return answer
+
+
+async def _nothing() -> dict[str, Any]:
+    return {"value": None}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a process is to be.
+
+    :param address: the driver's socket.
+    :param log: the file for what it prints.
+    :param door: whether it accepts webhooks; it says at which port.
+    :param changed: whether its code has changed since.
+    """
+
+    settings: Settings
+    address: Path
+    log: Path
+    door: bool = True
+    changed: bool = False
+
+
+def main(part: Part, ahead: float) -> None:
+    """Run until killed.
+
+    :param ahead: seconds its clock is ahead.
+    """
+    output = os.open(part.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    asyncio.run(_serve(part, ahead))
+
+
+async def _serve(part: Part, ahead: float) -> None:
+    reader, writer = await asyncio.open_unix_connection(part.address)
+    orders, clock = Orders(reader, writer), MovableClock()
+    clock.move(seconds=ahead)
+    step = orders.changed_step if part.changed else orders.step
+    pauses = (0.05, 0.1, 0.2)
+    async with forge(part.settings, door=part.door, clock=clock, pauses=pauses, durable=step) as running:
+        if not part.door:
+            orders.say(port=0)
+            await orders.listen()
+        async with served(running) as port:
+            orders.say(port=port)
+            await orders.listen()

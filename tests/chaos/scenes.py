@@ -1,0 +1,156 @@
+"""The scenes that are played again and again, and what is left of each on GitHub."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from domain import texts
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.chaos.driver import Chooser, Point, Stage, never
+
+APP = """\
+import os
+
+
+def main():
+    return os.name
+"""
+FIRST = APP.replace("import os\n", "import os\nimport sys\n").replace("os.name", "os.name + missing")
+SECOND = FIRST.replace("missing", "absent")
+
+_VOLATILE = [
+    (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "RUN"),
+    (re.compile(r"forge:review:RUN:\w+"), "forge:review:RUN"),
+    (re.compile(r"\b[0-9a-f]{7}…[0-9a-f]{7}\b"), "BASE…HEAD"),
+    (re.compile(r"\b\d+\.\d+ s\b"), "SECONDS"),
+]
+
+
+@dataclass(eq=False)
+class Scene:
+    """A pull request is opened and reviewed.
+
+    :param serial: tells the scenes on one stage apart.
+    """
+
+    stage: Stage
+    serial: int
+    heads: list[str] = field(default_factory=list[str])
+
+    @property
+    def repository(self) -> Repository:
+        return next(iter(self.stage.github.world.repositories.values()))
+
+    @property
+    def alice(self) -> User:
+        return self.stage.github.user("alice")
+
+    @property
+    def pull(self) -> PullRequest:
+        found = max(self.repository.issues.values(), key=lambda issue: issue.number)
+        assert isinstance(found, PullRequest)
+        return found
+
+    async def play(self, dies: Chooser = never) -> dict[str, Any]:
+        """Play it until all is at rest; what is left on GitHub.
+
+        :param dies: whether the process dies at a point.
+        """
+        self.stage.begin(self.passing, dies)
+        await self.push(FIRST)
+        await self.alice.open_pull_request(self.repository, self._branch)
+        await self.stage.rest()
+        return self.left()
+
+    async def passing(self, point: Point) -> None:
+        """What happens at a point, before it is passed."""
+
+    async def push(self, content: str) -> None:
+        message = f"Change {len(self.heads) + 1} of scene {self.serial}"
+        head = await self.alice.push(self.repository, self._branch, {"app.py": content}, message, base="main")
+        self.heads.append(head)
+
+    def left(self) -> dict[str, Any]:
+        """Checks and reviews on GitHub, without what differs from time to time."""
+        github, bot = self.stage.github, self.stage.github.app.bot
+        checks = [
+            [
+                (
+                    *(check.name, check.status, check.conclusion, _settled(check.title), _settled(check.summary)),
+                    *((one["path"], one["start_line"], one["title"], one["message"]) for one in check.annotations),
+                )
+                for check in github.check_runs(self.repository, head, texts.CHECK_NAME)
+            ]
+            for head in self.heads
+        ]
+        reviews = [
+            (self.heads.index(review.commit_id), _settled(review.body))
+            for review in github.reviews(self.pull)
+            if review.user is bot
+        ]
+        comments = [
+            (one.path, one.original_line, _settled(one.body))
+            for one in github.review_comments(self.pull)
+            if one.user is bot
+        ]
+        return {"checks": checks, "reviews": reviews, "comments": comments}
+
+    @property
+    def _branch(self) -> str:
+        return f"feature-{self.serial}"
+
+
+@dataclass(eq=False)
+class Interrupted(Scene):
+    """While the first head is under review something happens, which is dealt with before that review goes on.
+
+    :param at: the point at which it happens.
+    """
+
+    at: Point = field(default_factory=lambda: Point("run 1: run the checks", "took effect"))
+    _happened: bool = False
+
+    async def happen(self) -> None:
+        raise NotImplementedError
+
+    async def passing(self, point: Point) -> None:
+        if point == self.at and not self._happened:
+            self._happened = True
+            await self.happen()
+        if point == self.at and "on GitHub" in point.where:  # no other write overtakes one that is on its way
+            await self.stage.ended("run 1")
+        elif point == self.at or (self._happened and point.where.startswith("run 1: ")):
+            await self.stage.deliveries_done(besides="delivery 1")
+
+
+class Superseded(Interrupted):
+    """A newer head is pushed in the middle."""
+
+    async def happen(self) -> None:
+        await self.push(SECOND)
+
+
+class Closed(Interrupted):
+    """The pull request is closed in the middle."""
+
+    async def happen(self) -> None:
+        await self.alice.close(self.pull)
+
+
+SCENES: dict[str, type[Scene]] = {"reviewed": Scene, "superseded": Superseded, "closed": Closed}
+
+
+async def prepare(stage: Stage) -> None:
+    """A repository with Forge installed and alice, who may write to it."""
+    repository = stage.github.create_repository("octo-org/shop", files={"app.py": APP})
+    stage.github.install(repository)
+    stage.github.grant(repository, stage.github.user("alice"), "write")
+    await stage.start()
+
+
+def _settled(text: str | None) -> str:
+    text = text or ""
+    for pattern, instead in _VOLATILE:
+        text = pattern.sub(instead, text)
+    return text

@@ -1,0 +1,135 @@
+"""Kills Forge at one point after the other and compares what is left on GitHub with an undisturbed run (SPEC P2)."""
+
+import random
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.chaos.driver import Chooser, Point, Stage, never
+from tests.chaos.scenes import SCENES, Closed, Interrupted, Scene, Superseded
+from tests.invariants import violations
+
+_FINDING = re.compile(r"F-[A-Z2-7]{6}")
+
+
+@dataclass
+class Result:
+    """What a sweep found.
+
+    :param played: how often the scene was played.
+    :param kills: how often a process was killed.
+    :param wrong: what was not as it should be, and where.
+    """
+
+    played: int = 0
+    kills: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+
+class Sweep:
+    """One scene, played on a stage without a kill and then with one, or two, at chosen points.
+
+    :param scene: the name of one of the scenes.
+    """
+
+    def __init__(self, stage: Stage, scene: str) -> None:
+        self._stage = stage
+        self._scene = SCENES[scene]
+        self.result = Result()
+        self.points: Sequence[Point] = ()
+
+    async def rehearse(self) -> Sequence[Point]:
+        """Play it undisturbed; the points it passes."""
+        self._expected = await self._play("undisturbed", self._new(self._scene))
+        self.points = list(self._stage.passed)
+        return self.points
+
+    async def killat(self, points: Collection[Point]) -> Result:
+        """Play it once for each point and die there: in the end nothing may differ from the undisturbed run."""
+        for point in points:
+            found = await self._play(str(point), self._new(self._scene), at(point))
+            self._compare(str(point), found)
+            if self._stage.kills != 1:
+                self.result.wrong.append(f"{point}: it was not reached")
+        return self.result
+
+    async def kill_twice(self, seed: int) -> Result:
+        """Play it and die at a random point, and at another one soon after the new start."""
+        random_ = random.Random(seed)
+        first, more = random_.choice(self.points), random_.randint(1, len(self.points) // 2)
+        where = f"seed {seed}: {first}, and {more} points later"
+        after = 0
+
+        def dies(point: Point) -> bool:
+            nonlocal after
+            after += bool(after or point == first)
+            return after in {1, 1 + more}
+
+        self._compare(where, await self._play(where, self._new(self._scene), dies))
+        return self.result
+
+    async def interruptat(self, points: Collection[Point], *, kill: bool) -> Result:
+        """Have a push, or the closing, happen and be dealt with while the process is at a point.
+
+        :param kill: and then it dies there.
+        """
+        assert issubclass(self._scene, Interrupted)
+        for point in points:
+            scene = self._new(self._scene)
+            assert isinstance(scene, Interrupted)
+            scene.at = point
+            where = f"{type(scene).__name__.lower()} at {point}{', then killed' if kill else ''}"
+            found = await self._play(where, scene, at(point) if kill else never)
+            self.result.wrong += [f"{where}: {each}" for each in _unsaid(found, type(scene))]
+        return self.result
+
+    async def _play(self, where: str, scene: Scene, dies: Chooser = never) -> dict[str, Any]:
+        try:
+            return await scene.play(dies)
+        except AssertionError as error:
+            self.result.wrong.append(f"{where}: {error}")
+            return {}
+        finally:
+            self.result.played += 1
+            self.result.kills += self._stage.kills
+            await self._check(where)
+
+    def _compare(self, where: str, found: dict[str, Any]) -> None:
+        for part, expected in self._expected.items():
+            if found.get(part) != expected:
+                self.result.wrong.append(f"{where}: {part} are {found.get(part)}, expected {expected}")
+
+    async def _check(self, where: str) -> None:
+        for each in await violations(self._stage.github, self._stage.database):
+            if not any(each in known for known in self.result.wrong):
+                self.result.wrong.append(f"{where}: {each}")
+
+    def _new(self, kind: type[Scene]) -> Scene:
+        return kind(self._stage, self._stage.scenes)
+
+
+def at(victim: Point) -> Chooser:
+    """Die at this point, once."""
+    alive = True
+
+    def dies(point: Point) -> bool:
+        nonlocal alive
+        due = alive and point == victim
+        alive = alive and not due
+        return due
+
+    return dies
+
+
+def _unsaid(found: dict[str, Any], kind: type[Scene]) -> list[str]:
+    """What is missing or wrong on the last head, whenever it was that the scene was interrupted."""
+    checks = found.get("checks", [[]])[-1]
+    if kind is Closed:
+        return [f"its check says {check[2]}" for check in checks if check[2] not in {"cancelled", "failure"}]
+    assert kind is Superseded
+    if [check[2] for check in checks] != ["failure"]:
+        return [f"the checks of the newest head are {checks}"]
+    said = [name for _, _, body in found["comments"] for name in _FINDING.findall(body)]
+    shown = [name for annotation in checks[0][5:] for name in _FINDING.findall(annotation[2])]
+    return [f"finding {name} was commented {said.count(name)} times" for name in shown if said.count(name) != 1]

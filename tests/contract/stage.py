@@ -1,0 +1,76 @@
+"""A simulated GitHub with one repository and one pull request, and Forge's adapter before it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from bot.github.host import GitHubHost
+from bot.github.limits import InMemoryLimits
+from bot.github.settings import GitHubSettings
+from domain.runs import RepositoryRef
+from simulator.actions import User
+from simulator.server import Simulator
+from simulator.state import Installation, PullRequest, Repository
+
+CODE = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+@dataclass
+class MovableClock:
+    at: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    def now(self) -> datetime:
+        return self.at
+
+    def advance(self, **by: float) -> None:
+        self.at += timedelta(**by)
+
+
+@dataclass
+class Stage:
+    """A repository with one open pull request, and Forge installed on it."""
+
+    sim: Simulator
+    clock: MovableClock
+    limits: InMemoryLimits
+    host: GitHubHost
+    ann: User
+    shelf: Repository
+    installation: Installation
+    pull: PullRequest
+
+    @property
+    def repository(self) -> RepositoryRef:
+        owner, _, name = self.shelf.full_name.partition("/")
+        return RepositoryRef(installation_id=self.installation.id, id=self.shelf.id, owner=owner, name=name)
+
+    @property
+    def head(self) -> str:
+        return self.pull.head_sha
+
+    def asked(self, ending: str) -> int:
+        return sum(request.path.endswith(ending) for request in self.sim.requests)
+
+
+@asynccontextmanager
+async def staged() -> AsyncGenerator[Stage]:
+    clock = MovableClock()
+    async with Simulator(now=clock.now) as sim:
+        ann = sim.user("ann")
+        shelf = sim.create_repository(
+            "acme/shelf", {"a.py": "", ".github/forge.yml": "preset: standard\n"}, private=True
+        )
+        sim.grant(shelf, ann, "write")
+        installation = sim.install(shelf)
+        await ann.push(shelf, "topic", {"a.py": CODE}, base="main")
+        pull = await ann.open_pull_request(shelf, "topic", title="Add lines")
+        limits = InMemoryLimits()
+        settings = GitHubSettings(sim.api_url, sim.url, sim.app.id, sim.app.private_key_pem, write_interval_s=0)
+        host = GitHubHost(settings, clock, limits, _no_pause)
+        yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
+        await host.aclose()
+
+
+async def _no_pause(seconds: float) -> None:
+    """Retries and pacing take no time here."""

@@ -1,0 +1,162 @@
+"""What people say to Forge on GitHub, and what it answers."""
+
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+
+APP = "import os\n\n\ndef main():\n    return os.name\n"
+BROKEN = APP.replace("os.name", "os.name + missing")
+
+
+async def _reviewed(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
+    """A reviewed pull request of alice with one blocking finding, and carol, who may write, too."""
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    return repository, alice, carol, pull, head
+
+
+async def test_help_is_answered_once(told: Story) -> None:
+    _, alice, _, pull, _ = await _reviewed(told)
+    told.comments(pull)
+    asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
+    await told.rest()
+    [answer] = told.answers(pull)
+    assert "| command | who at least | meaning |" in answer.body
+    assert [reaction.content for reaction in asked.reactions] == ["eyes"]
+
+
+async def test_dismissed_finding_stays_away(told: Story) -> None:
+    repository, alice, carol, pull, head = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await carol.reply(comment, "/forge dismiss the name is injected at run time")
+    await told.rest()
+
+    [answer] = told.thread_answers(pull, comment)
+    assert "is dismissed" in answer.body
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert "### Held back" in (check.summary or "")
+
+    again = await alice.push(repository, "feature", {"README.md": "# More\n"})
+    await told.rest()
+    assert told.check(repository, again).conclusion == "success"
+    assert len(told.comments(pull)) == 1
+
+    other = await alice.push(repository, "other", {"app.py": BROKEN, "x.md": "x\n"}, base="main")
+    second = await alice.open_pull_request(repository, "other")
+    await told.rest()
+    assert told.check(repository, other).conclusion == "success"
+    assert told.comments(second) == []
+
+
+async def test_dismissal_is_taken_back(told: Story) -> None:
+    repository, _, carol, pull, head = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await carol.reply(comment, "/forge dismiss wrong")
+    await told.rest()
+    await carol.reply(comment, "/forge undismiss")
+    await told.rest()
+    assert len(told.thread_answers(pull, comment)) == 2
+    assert told.check(repository, head).conclusion == "failure"
+
+
+async def test_author_does_not_dismiss(told: Story) -> None:
+    repository, alice, _, pull, head = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await alice.reply(comment, "/forge dismiss I know better")
+    await told.rest()
+    [answer] = told.thread_answers(pull, comment)
+    assert "is not for the author of the change" in answer.body
+    assert told.check(repository, head).conclusion == "failure"
+
+
+async def test_stranger_is_refused(told: Story) -> None:
+    repository, _, _, pull, head = await _reviewed(told)
+    told.comments(pull)
+    await told.github.user("mallory").comment(pull, "/forge pause")
+    await told.rest()
+    [answer] = told.answers(pull)
+    assert "needs the role admin" in answer.body
+    assert told.check(repository, head).conclusion == "failure"
+
+
+async def test_edited_comment_never_commands(told: Story) -> None:
+    _, _, carol, pull, _ = await _reviewed(told)
+    told.comments(pull)
+    said = await carol.comment(pull, "Nice.")
+    await carol.edit_comment(said, "/forge cancel")
+    await told.rest()
+    assert told.answers(pull) == []
+
+
+async def test_resolving_without_a_change_dismisses(told: Story) -> None:
+    repository, _, carol, pull, head = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await carol.resolve(comment.thread)
+    await told.rest()
+    [answer] = told.thread_answers(pull, comment)
+    assert "resolved this thread without a change" in answer.body
+    assert told.check(repository, head).conclusion == "success"
+
+
+async def test_thread_of_what_is_gone_is_resolved(told: Story) -> None:
+    repository, alice, _, pull, _ = await _reviewed(told)
+    [comment] = told.comments(pull)
+    head = await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert comment.thread.resolved
+
+
+async def test_thread_with_a_persons_reply_stays_open(told: Story) -> None:
+    repository, alice, carol, pull, _ = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await carol.reply(comment, "Are you sure?")
+    await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
+    await told.rest()
+    assert not comment.thread.resolved
+
+
+async def test_pause_and_unpause(told: Story) -> None:
+    repository, alice, _, pull, _ = await _reviewed(told)
+    told.comments(pull)
+    root = told.github.user("root")
+    told.github.grant(repository, root, "admin")
+    await root.comment(pull, "/forge pause")
+    await told.rest()
+    head = await alice.push(repository, "feature", {"app.py": APP})
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "Paused")
+
+    await root.comment(pull, "/forge unpause\n/forge review full")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert len(told.answers(pull)) == 2
+
+
+async def test_status_cost_history_view_explain(told: Story) -> None:
+    _, _, carol, pull, _ = await _reviewed(told)
+    [comment] = told.comments(pull)
+    await carol.comment(pull, "/forge status\n/forge cost\n/forge history\n/forge view")
+    await carol.reply(comment, "/forge explain")
+    await told.rest()
+    [answer] = told.answers(pull)
+    for part in ("**done**", "0 tokens", "| began | head |", "request changes"):
+        assert part in answer.body
+    [explained] = told.thread_answers(pull, comment)
+    assert "ruff/F821" in explained.body
+
+
+async def test_unknown_and_unavailable_verbs(told: Story) -> None:
+    _, _, carol, pull, _ = await _reviewed(told)
+    told.comments(pull)
+    await carol.comment(pull, "/forge reveiw\n/forge remember tabs are fine")
+    await told.rest()
+    [answer] = told.answers(pull)
+    assert "Did you mean `/forge review [full]`?" in answer.body
+    assert "is not available yet" in answer.body

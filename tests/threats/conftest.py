@@ -1,0 +1,29 @@
+"""Every attack and every fault is played on SQLite and on PostgreSQL, and the invariants are checked after it."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bot.app import Patience
+from tests.databases import Backend, drop, fresh
+from tests.invariants import violations
+from tests.stories.driver import Story, story
+
+HURRIED = Patience(body=0.5, door=1.0, worker=0.5, heartbeat=0.3)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    return request.param
+
+
+@pytest.fixture
+async def told(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge that waits for nothing long."""
+    url = fresh(backend, tmp_path)
+    async with story(url, tmp_path, HURRIED) as started:
+        yield started
+        await started.rest()
+        assert not await violations(started.github, started.forge.services.database)
+    drop(url)

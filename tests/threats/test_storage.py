@@ -1,0 +1,145 @@
+"""Faults of the database, the disk and the host while Forge works (threat model, rows D)."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+from domain import texts
+from simulator import Simulator
+from simulator.state import PullRequest, Repository
+from tests.databases import Backend, drop, fresh
+from tests.invariants import violations
+from tests.resting import still_open
+from tests.stories.driver import Story, story
+from tests.threats.conftest import HURRIED
+from tests.threats.knocking import door, knock, opened
+from tests.threats.outages import administer, disconnect, outage
+from tests.threats.serving import Serving, serving
+from psycopg import sql
+from sqlalchemy import make_url
+
+
+async def test_t_d5_the_door_while_the_database_is_away(told: Story) -> None:
+    """As long as the database is away the door says so within its patience, and serves again right after."""
+    pull, body = await opened(told)
+    async with outage(told.forge.settings.database_url):
+        answers = await asyncio.gather(*(knock(door(told), body) for _ in range(20)))
+        assert {answer.status for answer in answers} == {503}
+    assert (await knock(door(told), body)).status == 202
+    await told.rest()
+    assert told.check(pull.repository, pull.head_sha).conclusion == "success"
+
+
+async def test_t_d5_a_review_outlives_long_outages(told: Story) -> None:
+    """A database that is away many times longer than a worker waits for it costs a running review nothing but time."""
+    heads = [await _push(told, number) for number in range(3)]
+    for _ in range(3):
+        await asyncio.sleep(0.3)
+        async with outage(told.forge.settings.database_url):
+            await asyncio.sleep(HURRIED.worker * 5)
+    await told.rest()
+    for repository, head in heads:
+        assert told.check(repository, head).conclusion == "success"
+    assert [run.state for run in await told.runs()] == ["completed"] * 3
+
+
+async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
+    """PostgreSQL ends every connection dozens of times while reviews run, and each ends as if nothing had happened."""
+    url = fresh("postgresql", tmp_path)
+    async with story(url, tmp_path, HURRIED) as told:
+        heads = [await _push(told, number) for number in range(4)]
+        for _ in range(40):
+            await asyncio.sleep(0.1)
+            await disconnect(url)
+        await told.github.settle()
+        for lost in _lost(told.github):
+            await told.github.redeliver(lost)
+        await told.rest()
+        for repository, head in heads:
+            assert told.check(repository, head).conclusion == "success"
+        assert not await violations(told.github, told.forge.services.database)
+    drop(url)
+
+
+async def test_t_d6_disk_full(tmp_path: Path) -> None:
+    """On a full disk the door answers 503 and Forge is not ready; with space again it goes on where it was."""
+    async with serving("sqlite", tmp_path) as forge:
+        repository = _repository(forge.github)
+        alice = forge.github.user("alice")
+        heads = [await _open(forge.github, repository, number) for number in range(3)]
+        await asyncio.sleep(0.5)
+        forge.limit_files(0)
+        heads.append(await _open(forge.github, repository, 3))
+        await forge.github.settle()
+        assert {each.status_code for each in forge.github.deliveries[-2:]} == {503}
+        assert await forge.ready() == (503, "database")
+        await asyncio.sleep(6)
+        forge.limit_files(-1)
+        await asyncio.sleep(1.1)
+        assert await forge.ready() == (200, "ready")
+        await forge.redeliver()
+        assert not forge.unanswered()
+        await forge.rest()
+        for head in heads:
+            [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+            assert check.conclusion == "success"
+        assert alice.login == "alice"
+
+
+async def test_t_d6_read_only(tmp_path: Path) -> None:
+    """A database that has become read-only is answered like one that is away, until it can be written again."""
+    url = fresh("postgresql", tmp_path)
+    name = sql.Identifier(make_url(url).database or "")
+    async with story(url, tmp_path, HURRIED) as told:
+        pull, body = await opened(told)
+        await administer(url, sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+        await disconnect(url)
+        assert (await knock(door(told), body)).status == 503
+        await administer(url, sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+        await disconnect(url)
+        assert (await knock(door(told), body)).status == 202
+        await told.rest()
+        assert told.check(pull.repository, pull.head_sha).conclusion == "success"
+        assert not await violations(told.github, told.forge.services.database)
+    drop(url)
+
+
+async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None:
+    """Stopped in the middle of its work, again and again, Forge exits cleanly, goes on at its start, and repeats nothing."""
+    async with serving(backend, tmp_path) as forge:
+        repository = _repository(forge.github)
+        heads: list[str] = []
+        for turn in range(3):
+            heads += [await _open(forge.github, repository, turn * 4 + number) for number in range(4)]
+            await asyncio.sleep(0.4)
+            assert await forge.stop(signal.SIGTERM) == 0
+            await forge.start()
+        await forge.redeliver()
+        await forge.rest()
+        for head in heads:
+            [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+            assert check.conclusion == "success"
+
+
+def _repository(github: Simulator) -> Repository:
+    repository = github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
+    github.install(repository)
+    github.grant(repository, github.user("alice"), "write")
+    return repository
+
+
+async def _open(github: Simulator, repository: Repository, number: int) -> str:
+    alice = github.user("alice")
+    head = await alice.push(repository, f"feature-{number}", {"app.py": f"print({number})\n"}, base="main")
+    await alice.open_pull_request(repository, head=f"feature-{number}", base="main")
+    return head
+
+
+async def _push(told: Story, number: int) -> tuple[Repository, str]:
+    repository, _ = told.repository({"app.py": "print()\n"}, f"octo-org/shop-{number}")
+    return repository, await _open(told.github, repository, number)
+
+
+def _lost(github: Simulator) -> list:
+    accepted = {each.guid for each in github.deliveries if 200 <= each.status_code < 300}
+    return [each for each in github.deliveries if each.guid not in accepted]

@@ -1,0 +1,34 @@
+"""The table of results in ``docs/security.md`` promises nothing that is not tested."""
+
+from tests.threats.cases import CASES
+from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, listed, written_for_cases, with_table
+
+
+def test_the_table_lists_every_case() -> None:
+    assert list(listed(DOCUMENT.read_text())) == list(CASES)
+
+
+def test_what_is_listed_as_tried_has_a_test() -> None:
+    tests = written_for_cases()
+    tried = [case for case, result in listed(DOCUMENT.read_text()).items() if result != NOT_YET]
+    assert [case for case in tried if case not in tests] == [], "make security writes the table anew"
+
+
+def test_every_test_is_of_a_known_case() -> None:
+    assert {case: names for case, names in written_for_cases().items() if case not in CASES} == {}
+
+
+def test_the_table_is_written_between_its_marks() -> None:
+    document = with_table(f"before\n{BEGIN}\nstale\n{END}\nafter\n", {"T-W1": PASSES})
+    assert document.startswith(f"before\n{BEGIN}\n")
+    assert document.endswith(f"{END}\nafter\n")
+    assert "stale" not in document
+    results = listed(document)
+    assert (results["T-W1"], results["T-W2"]) == (PASSES, NOT_YET)
+    assert with_table(document, {"T-W1": PASSES}) == document
+
+
+def test_names() -> None:
+    assert case_of("test_t_w10_a_thousand[sqlite]") == "T-W10"
+    assert case_of("test_g1_a_write_fails") == "T-G1"
+    assert case_of("test_the_table") is None

@@ -1,0 +1,317 @@
+"""Attacks on the webhook door: forged, replayed, malformed, oversized, out of order (threat model, rows W)."""
+
+import asyncio
+import json
+from io import BytesIO
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from pydantic import SecretStr
+from structlog.testing import capture_logs
+
+from domain import texts
+from memory import deliveries
+from simulator.webhooks import Delivery
+from tests.databases import fresh
+from tests.resting import still_open
+from tests.stories.driver import SECRET, Story, story
+from tests.threats.conftest import HURRIED
+from tests.threats.knocking import Answer, changed, door, knock, new_guid, opened, raw, sign
+from tests.threats.outages import outage
+from tests.threats.serving import serving
+
+MEGABYTE = 1024 * 1024
+
+
+async def test_t_w1_no_wrong_or_sha1_signature(told: Story) -> None:
+    """Without a valid SHA-256 signature a webhook is answered 401 and nothing of it is kept."""
+    _, body = await opened(told)
+    for signature in (None, "", "sha256=", sign(body, "another secret"), sign(body).upper(), "sha1=" + "0" * 40):
+        guid = new_guid()
+        answer = await knock(door(told), body, guid=guid, headers={"X-Hub-Signature-256": signature})
+        assert answer.status == 401
+        assert await deliveries.find(told.forge.services.database, guid) is None
+    with_sha1 = {"X-Hub-Signature-256": None, "X-Hub-Signature": "sha1=" + "0" * 40}
+    assert (await knock(door(told), body, headers=with_sha1)).status == 401
+    assert not await told.runs()
+
+
+async def test_t_w2_changed_or_encoded_anew(told: Story) -> None:
+    """A signature holds for the bytes GitHub sent: one other byte, or the same JSON written otherwise, is refused."""
+    _, body = await opened(told)
+    one_byte = body.replace(b'"opened"', b'"openeD"')
+    written_anew = json.dumps(json.loads(body), indent=1).encode()
+    for forged in (one_byte, written_anew, body + b" "):
+        answer = await knock(door(told), forged, headers={"X-Hub-Signature-256": sign(body)})
+        assert answer.status == 401
+    assert not await told.runs()
+
+
+async def test_t_w3_old_secret_only_while_it_is_replaced(tmp_path: Path) -> None:
+    """While a secret is replaced both are accepted; after that only the new one is."""
+    both = (SecretStr("the-new-one"), SecretStr(SECRET))
+    body = b'{"zen": "Keep it logically awesome."}'
+    by_old, by_new = ({"X-Hub-Signature-256": sign(body, each)} for each in (SECRET, "the-new-one"))
+    url = fresh("sqlite", tmp_path)
+    async with story(url, tmp_path, HURRIED, webhook_secret=both) as during:
+        assert (await knock(door(during), body, headers=by_old)).status == 202
+        assert (await knock(door(during), body, headers=by_new)).status == 202
+    async with story(url, tmp_path, HURRIED, webhook_secret=both[:1]) as after:
+        assert (await knock(door(after), body, headers=by_old)).status == 401
+        assert (await knock(door(after), body, headers=by_new)).status == 202
+
+
+async def test_t_w4_same_guid_fifty_times_in_parallel(told: Story) -> None:
+    """One delivery sent fifty times at once is accepted once and runs once, and every sender hears 2xx."""
+    pull, body = await opened(told)
+    guid = new_guid()
+    answers = await asyncio.gather(*(knock(door(told), body, guid=guid) for _ in range(50)))
+    assert sorted(answer.text for answer in answers) == ["accepted"] + ["seen before"] * 49
+    assert {answer.status for answer in answers} == {202}
+    await told.rest()
+    assert len(await told.runs()) == 1
+    assert len(told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)) == 1
+
+
+async def test_t_w5_new_guid_same_head(told: Story) -> None:
+    """The same event under many GUIDs, at once and later, is one run by its natural key."""
+    pull, body = await opened(told)
+    answers = await asyncio.gather(*(knock(door(told), body) for _ in range(10)))
+    await told.rest()
+    answers.append(await knock(door(told), body))
+    await told.rest()
+    assert {answer.text for answer in answers} == {"accepted"}
+    assert len(await told.runs()) == 1
+    assert len(told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)) == 1
+
+
+async def test_t_w6_too_large(told: Story) -> None:
+    """A body over 25 MB is answered 413, whether its length is announced or it comes in chunks."""
+    assert (await knock(door(told), BytesIO(b" " * (26 * MEGABYTE)))).status == 413
+    assert (await knock(door(told), _chunks(26))).status == 413
+
+
+async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
+    """Forty bodies of 24 MB at once, not signed, take the memory of a few of them."""
+    async with serving("sqlite", tmp_path) as forge:
+        before = forge.peak_memory
+        answers = await asyncio.gather(
+            *(knock(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True
+        )
+        assert {answer.status for answer in answers if isinstance(answer, Answer)} <= {401, 503}
+        assert forge.peak_memory - before < 400 * MEGABYTE
+        assert (await knock(forge.url, b"{}", event="ping")).status == 202
+
+
+async def test_t_w6_slow_body(told: Story) -> None:
+    """Who sends a body byte by byte is answered 408 and let go; meanwhile others are served."""
+    port = urlsplit(door(told)).port or 0
+    head = (
+        "POST /webhook HTTP/1.1\r\nHost: forge\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
+        f"X-GitHub-Event: ping\r\nX-GitHub-Delivery: {new_guid()}\r\nX-Hub-Signature-256: sha256={'0' * 64}\r\n\r\n"
+    )
+    slow = [asyncio.create_task(raw(port, head.encode(), drip=b"{" + b" " * 998)) for _ in range(50)]
+    assert (await knock(door(told), b"{}", event="ping")).status == 202
+    for answer in await asyncio.gather(*slow):
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
+    """A JSON object that lacks what Forge needs, or holds what it cannot be, is ignored with its reason."""
+    pull, body = await opened(told)
+    payload = json.loads(body)
+    repository, request = payload["repository"], payload["pull_request"]
+    without = {f"without {key}": _without(payload, key) for key in ("pull_request", "repository", "installation", "sender")}
+    odd = {
+        **without,
+        "an empty object": {},
+        "a null pull request": {**payload, "pull_request": None},
+        "a huge number": {**payload, "pull_request": {**request, "number": 10**30}},
+        "a number of the wrong size": {**payload, "pull_request": {**request, "number": 2**63}},
+        "a negative number": {**payload, "pull_request": {**request, "number": -1}},
+        "a number that is a float": {**payload, "repository": {**repository, "id": 1e300}},
+        "a number that is a string": {**payload, "pull_request": {**request, "number": "7"}},
+        "a name with NUL": {**payload, "repository": {**repository, "name": "a\x00b"}},
+        "a name that is a path": {**payload, "repository": {**repository, "name": "../.."}},
+        "a head that is no commit": {**payload, "pull_request": {**request, "head": {"sha": "--upload-pack=x"}}},
+        "an action that is a list": {**payload, "action": ["opened"]},
+        "an action that is an object": {**payload, "action": {"opened": True}},
+        "an action that is a number": {**payload, "action": 7},
+    }
+    for name, each in odd.items():
+        assert await _outcome(told, json.dumps(each).encode()) == "incomplete_payload", name
+    assert await _outcome(told, changed(body, action="frobnicated")) == "action_not_used"
+    assert await _outcome(told, changed(body, action="\x00" * 200)) == "action_not_used"
+    assert await _outcome(told, body, event="frobnication") == "unknown_event"
+    assert await _outcome(told, b'{"a":' * 5000 + b"1" + b"}" * 5000) == "nested_too_deep"
+    await told.rest()
+    assert not await told.runs()
+    assert not told.github.check_runs(pull.repository, pull.head_sha)
+
+
+async def test_t_w7_fork_that_is_gone(told: Story) -> None:
+    """A pull request whose fork was deleted has no head repository and is reviewed all the same."""
+    pull, body = await opened(told)
+    payload = json.loads(body)
+    payload["pull_request"]["head"]["repo"] = None
+    answer = await knock(door(told), json.dumps(payload).encode())
+    await told.rest()
+    assert answer.text == "accepted"
+    assert told.check(pull.repository, pull.head_sha).status == "completed"
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"text"', b"7", b"null", b"{", b'{"a": NaN}', b"\xff\xfe{}", b"{}{}"])
+async def test_t_w7_not_an_object(told: Story, body: bytes) -> None:
+    """A body that is no JSON object is answered 400."""
+    assert (await knock(door(told), body)).status == 400
+
+
+async def test_t_w7_one_bad_delivery_among_good_ones(told: Story) -> None:
+    """What cannot be stored is refused alone; deliveries of the same moment do not suffer for it."""
+    _, body = await opened(told)
+    bad = changed(body, action="\ud83d\ude00" * 50)
+    answers = await asyncio.gather(*(knock(door(told), bad if n % 10 == 0 else body) for n in range(50)))
+    assert {answer.status for answer in answers} == {202}
+
+
+async def test_t_w8_ping_and_form(told: Story) -> None:
+    """A ping is answered, and a payload in a form field works like one that is the body."""
+    assert await _outcome(told, b'{"zen": "Design for failure."}', event="ping") == "ping"
+    pull, body = await opened(told)
+    form = urlencode({"payload": body.decode()}).encode()
+    answer = await knock(door(told), form, content_type="application/x-www-form-urlencoded")
+    await told.rest()
+    assert answer.text == "accepted"
+    assert told.check(pull.repository, pull.head_sha).status == "completed"
+
+
+async def test_t_w8_wrong_content_type_or_headers(told: Story) -> None:
+    """Another content type is answered 415; a header that is missing or malformed, or a form without payload, 400."""
+    url, body, form = door(told), b"{}", "application/x-www-form-urlencoded"
+    for content_type in ("text/plain", "multipart/form-data", "application/xml", "application/octet-stream"):
+        assert (await knock(url, body, content_type=content_type)).status == 415
+    assert (await knock(url, body, headers={"Content-Type": None})).status == 415
+    for header in ("X-GitHub-Event", "X-GitHub-Delivery"):
+        for value in (None, "", "x" * 300, "a\tb"):
+            assert (await knock(url, body, headers={header: value})).status == 400
+    for malformed in (b"", b"a=b", b"payload", b"payload=%7B", b"payload=[]", b"&" * 1000, b"payload=\xff"):
+        assert (await knock(url, malformed, content_type=form)).status == 400
+    compressed = await knock(url, b"\x1f\x8b\x08\x00", headers={"Content-Encoding": "gzip"})
+    assert compressed.status == 400
+
+
+async def test_t_w9_closed_before_opened(told: Story) -> None:
+    """If the news of the closing comes first, the opening starts nothing: the live state wins."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    told.github.hold_deliveries()
+    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature", base="main")
+    await alice.close(pull)
+    told.github.release_deliveries(reverse=True)
+    await told.rest()
+    assert not await told.runs()
+    assert not told.github.check_runs(repository, head, texts.CHECK_NAME)
+
+
+async def test_t_w9_old_synchronize_late(told: Story) -> None:
+    """If an older push is heard of last, its head is not run: the live head wins."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    told.github.hold_deliveries()
+    first = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, head="feature", base="main")
+    second = await alice.push(repository, "feature", {"app.py": "print(2)\n"})
+    third = await alice.push(repository, "feature", {"app.py": "print(3)\n"})
+    told.github.release_deliveries(reverse=True)
+    await told.rest()
+    assert [run.head_sha for run in await told.runs()] == [third]
+    assert told.check(repository, third).conclusion == "success"
+    for old in (first, second):
+        assert not told.github.check_runs(repository, old, texts.CHECK_NAME)
+
+
+async def test_t_w10_a_thousand_deliveries(told: Story) -> None:
+    """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
+    pulls = [await opened(told, f"octo-org/shop-{number}") for number in range(5)]
+    sent = {new_guid(): number for number in range(1000)}
+
+    async def send(guid: str, number: int) -> Answer:
+        async with at_a_time:
+            if number % 10:
+                return await knock(door(told), b"{}", event="star", guid=guid)
+            return await knock(door(told), pulls[number % 5][1], guid=guid)
+
+    at_a_time = asyncio.Semaphore(100)
+    answers = await asyncio.gather(*(send(guid, number) for guid, number in sent.items()))
+    assert {answer.status for answer in answers} == {202}
+    assert sum(answer.text == "accepted" for answer in answers) == 100
+    await told.rest()
+    for guid in sent:
+        row = await deliveries.find(told.forge.services.database, guid)
+        assert row is not None
+        assert row.finished_at is not None
+    heads = {(pull.repository.id, pull.head_sha) for pull, _ in pulls if pull is pulls[0][0]}
+    assert {(run.repository_id, run.head_sha) for run in await told.runs()} >= heads
+
+
+async def test_t_w12_database_down_when_a_delivery_comes(told: Story, tmp_path: Path) -> None:
+    """While the database is away deliveries are answered 503; sent again they are all accepted, each once."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    await told.rest()
+    async with outage(told.forge.settings.database_url):
+        head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+        await alice.open_pull_request(repository, head="feature", base="main")
+        await told.github.settle()
+        assert {each.status_code for each in _unanswered(told)} == {503}
+    for each in _unanswered(told):
+        assert (await told.github.redeliver(each)).status_code == 202
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert len(await told.runs()) == 1
+
+
+async def test_t_w13_unknown_or_suspended_installation(told: Story) -> None:
+    """Work for an installation that GitHub does not know (any more) or has suspended starts nothing, and is logged."""
+    pull, body = await opened(told)
+    installation = told.github.world.installation_of(pull.repository)
+    assert installation is not None
+    with capture_logs() as logs:
+        unknown = await knock(door(told), changed(body, installation={"id": 987654321}))
+        await told.rest()
+        told.github.suspend(installation)
+        await told.rest()
+        suspended = await knock(door(told), body)
+        await told.rest()
+    assert (unknown.status, suspended.status) == (202, 202)
+    assert sum(entry["event"] == "delivery.failed" for entry in logs) == 2
+    assert not await told.runs()
+    assert not told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)
+    assert not await still_open(told.forge.services.database, told.clock.now())
+
+
+async def _chunks(megabytes: int) -> AsyncIterator[bytes]:
+    for _ in range(megabytes):
+        yield b" " * MEGABYTE
+
+
+def _without(payload: dict[str, object], key: str) -> dict[str, object]:
+    return {name: value for name, value in payload.items() if name != key}
+
+
+async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str:
+    """Why the delivery of this body was ignored: as it was answered, and as it was kept."""
+    guid = new_guid()
+    answer = await knock(door(told), body, event=event, guid=guid)
+    row = await deliveries.find(told.forge.services.database, guid)
+    assert answer.status == 202
+    assert row is not None
+    assert answer.text == f"{row.outcome}: {row.reason}"
+    assert row.outcome == "ignored"
+    return row.reason
+
+
+def _unanswered(told: Story) -> list[Delivery]:
+    """Deliveries that GitHub got no 2xx for, as its delivery log shows them."""
+    accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
+    return [each for each in told.github.deliveries if each.guid not in accepted and each.url]

@@ -1,0 +1,83 @@
+"""The check ``Forge / config``: annotations for mistakes, what changes otherwise."""
+
+import re
+
+import pytest
+from inline_snapshot import snapshot
+from markdown_it import MarkdownIt
+
+from domain.configuration import Configuration
+from domain.presets import build
+from domain.review import Conclusion
+from pipeline.config_check import config_check
+from pipeline.configuration import PATH
+
+
+def test_mistakes_are_annotated_on_their_lines() -> None:
+    check = config_check(b"review:\n  draft: true\npreset: bold\n", Configuration())
+    assert check.conclusion is Conclusion.failure
+    assert [(one.path, one.start_line, one.end_line, one.level) for one in check.annotations] == [
+        (PATH, 2, 2, "failure"),
+        (PATH, 3, 3, "failure"),
+    ]
+    assert (check.annotations[0].title, check.annotations[1].message) == snapshot(
+        (
+            "Forge: review.draft",
+            "`preset` is the text `bold`. Allowed: `conservative`, `standard`, `aggressive` or `production`.",
+        )
+    )
+    assert check.text.title == snapshot("2 mistakes in .github/forge.yml")
+    assert "put aside and its last valid version would hold" in check.text.summary
+
+
+def test_a_valid_version_says_what_it_changes() -> None:
+    content = b"review: {drafts: true, linters: [{name: a, run: x}]}\nbudgets: {day: 10}\n"
+    check = config_check(content, build({"review": {"bots": ["a"]}}))
+    assert (check.conclusion, check.annotations) == (Conclusion.success, ())
+    assert check.text.summary == snapshot("""\
+`.github/forge.yml` is valid.
+
+| changes | now | then |
+| --- | --- | --- |
+| `review.drafts` | `false` | `true` |
+| `review.linters` | – | `[{"name": "a", "run": "x", "paths": ["**"]}]` |
+| `review.bots` | `["a"]` | `["dependabot"]` |
+| `budgets.day` | `200.0` | `10.0` |
+
+Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so.
+
+The version of this pull request takes effect once it is on the default branch, and not before.\
+""")
+
+
+def test_no_change_is_said() -> None:
+    assert "It changes nothing." in config_check(b"# new comment\n", Configuration()).text.summary
+
+
+def test_a_removed_file_is_said() -> None:
+    check = config_check(None, build({"preset": "production"}))
+    assert (check.conclusion, check.text.title) == (Conclusion.success, "Removed")
+    assert "| `ladder.max_level` | `2` | `4` |" in check.text.summary
+
+
+def test_ceilings_and_the_organisation_are_counted_in() -> None:
+    check = config_check(b"budgets: {day: 500}\n", build(), {"review": {"drafts": True}}, {"budgets.day": 150})
+    assert "| `budgets.day` | `200.0` | `150.0` |" in check.text.summary
+    assert "| `review.drafts` | `false` | `true` |" in check.text.summary
+
+
+@pytest.mark.parametrize("said", ["preset: '{}'", "'{}': 1", "review: {{'{}': 1}}", "gates: {{'{}': {{}}}}"])
+def test_what_a_file_says_is_inert(said: str) -> None:
+    hostile = "`` ` @org/team fixes #1 <img src=x> [a](http://x) | ``"
+    check = config_check(said.format(hostile).encode(), Configuration())
+    assert check.conclusion is Conclusion.failure
+    shown = _outside_code(check.text.summary)
+    assert "what is wrong" in shown
+    for sign in ("@org", "#1", "<img", "<a "):
+        assert sign not in shown
+
+
+def _outside_code(markdown: str) -> str:
+    """The page that GitHub makes of it, without what is shown as code."""
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
+    return re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)

@@ -1,0 +1,173 @@
+"""Which configuration holds: the file, its last valid version, the organisation's, or a preset."""
+
+import pytest
+
+from domain.configuration import Configuration, Preset
+from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
+from domain.presets import build
+from memory import configurations
+from memory.database import Database
+from pipeline.configuration import Loaded, Source, load, of_checkout
+from tests.unit.configuration.files import SHOP, Files
+
+BROKEN = "review: {drafts: perhaps}\n"
+
+
+async def test_no_file_means_standard(database: Database) -> None:
+    host = Files()
+    assert await load(host, database, SHOP) == Loaded(Configuration(), Source.preset)
+    assert host.asked == [("acme/shop", None), ("acme/.github", None)]  # of the default branch, nothing else
+
+
+async def test_the_file_holds(database: Database) -> None:
+    loaded = await load(Files(shop="review: {drafts: true}\n"), database, SHOP)
+    assert loaded.configuration.review.drafts
+    assert (loaded.source, loaded.problem) == (Source.repository, None)
+
+
+async def test_the_last_valid_version_holds_while_the_file_is_broken(database: Database) -> None:
+    host = Files(shop="budgets: {day: 7}\n")
+    await load(host, database, SHOP)
+    host.files["shop"] = "budgets: {day: 8}\n"
+    await load(host, database, SHOP)
+    for broken in (BROKEN, "budgets: [", "a: !!python/object/apply:os.system [id]\n", "\t"):
+        host.files["shop"] = broken
+        loaded = await load(host, database, SHOP)
+        assert loaded.configuration.budgets.day == 8
+        assert loaded.source is Source.last_valid
+    host.files["shop"] = BROKEN
+    problem = (await load(host, database, SHOP)).problem
+    assert problem is not None
+    assert problem.startswith("`.github/forge.yml` on the default branch is not used, its last valid version (")
+    assert problem.endswith("holds. Line 1: `review.drafts` is the text `perhaps`.")
+
+    host.files["shop"] = "budgets: {day: 9}\n"
+    mended = await load(host, database, SHOP)
+    assert (mended.configuration.budgets.day, mended.problem) == (9, None)
+
+
+async def test_never_valid_means_conservative(database: Database) -> None:
+    loaded = await load(Files(shop=BROKEN), database, SHOP)
+    assert loaded.configuration == build({"preset": "conservative"})
+    assert loaded.problem is not None
+    assert "no version was ever valid" in loaded.problem
+
+
+async def test_a_deleted_file_means_standard_and_is_not_remembered(database: Database) -> None:
+    host = Files(shop="budgets: {day: 7}\n")
+    await load(host, database, SHOP)
+    host.files["shop"] = None
+    assert (await load(host, database, SHOP)).configuration == Configuration()
+    host.files["shop"] = BROKEN
+    assert (await load(host, database, SHOP)).configuration.preset is Preset.conservative
+
+
+async def test_an_empty_file_is_a_valid_one(database: Database) -> None:
+    host = Files(shop="")
+    await load(host, database, SHOP)
+    host.files["shop"] = BROKEN
+    assert (await load(host, database, SHOP)).configuration == Configuration()
+
+
+async def test_a_last_valid_version_that_is_not_valid_any_more_counts_as_none(database: Database) -> None:
+    await configurations.keep(database, configurations.of_repository(SHOP), "a" * 40, {"gone": 1})
+    assert (await load(Files(shop=BROKEN), database, SHOP)).configuration.preset is Preset.conservative
+
+
+async def test_the_organisations_file_lies_below(database: Database) -> None:
+    host = Files(github="budgets: {day: 7, run: 3}\nreview: {bots: [a]}\n", shop="budgets: {run: 4}\n")
+    loaded = await load(host, database, SHOP)
+    assert (loaded.configuration.budgets.day, loaded.configuration.budgets.run) == (7, 4)
+    assert loaded.configuration.review.bots == ("a",)
+    assert loaded.source is Source.repository
+    assert loaded.below["budgets"] == {"day": 7, "run": 3}
+
+    host.files["shop"] = None
+    alone = await load(host, database, SHOP)
+    assert (alone.configuration.budgets.run, alone.source) == (3, Source.organisation)
+
+
+async def test_the_organisations_last_valid_version_holds_for_all_its_repositories(database: Database) -> None:
+    host = Files(github="budgets: {day: 7}\n")
+    await load(host, database, SHOP)
+    host.files["github"] = BROKEN
+    other = SHOP.model_copy(update={"id": 43, "name": "other"})
+    loaded = await load(host, database, other)
+    assert loaded.configuration.budgets.day == 7
+    assert loaded.problem is not None
+    assert loaded.problem.startswith("`.github/forge.yml` of the organisation's `.github` repository is not used")
+
+
+async def test_an_organisations_file_that_was_never_valid_means_conservative_below(database: Database) -> None:
+    host = Files(github=BROKEN)
+    assert (await load(host, database, SHOP)).configuration.budgets.day == 100
+    host.files["shop"] = "preset: standard\n"
+    assert (await load(host, database, SHOP)).configuration.budgets.day == 200
+
+
+async def test_a_broken_file_over_an_organisations_stays_conservative(database: Database) -> None:
+    loaded = await load(Files(github="budgets: {day: 999, run: 1}\n", shop=BROKEN), database, SHOP)
+    assert (loaded.configuration.budgets.day, loaded.configuration.budgets.run) == (100, 1)
+
+
+@pytest.mark.parametrize("refusal", [NotFound("no"), Forbidden("no")])
+async def test_an_organisations_file_out_of_reach_is_none(database: Database, refusal: CodeHostError) -> None:
+    assert (await load(Files(github=refusal), database, SHOP)).configuration == Configuration()
+
+
+async def test_the_organisations_own_repository_is_read_once(database: Database) -> None:
+    host = Files(github="budgets: {day: 7}\n")
+    special = SHOP.model_copy(update={"name": ".github"})
+    assert (await load(host, database, special)).source is Source.repository
+    assert host.asked == [("acme/.github", None)]
+
+
+@pytest.mark.parametrize("place", ["shop", "github"])
+@pytest.mark.parametrize("error", [Unavailable("502"), Unauthorized("401")])
+async def test_what_github_does_not_answer_is_never_no_file(
+    database: Database, place: str, error: CodeHostError
+) -> None:
+    host = Files(shop="budgets: {day: 7}\n", github="budgets: {day: 6}\n")
+    await load(host, database, SHOP)
+    kept = host.files[place]
+    host.files[place] = error
+    with pytest.raises(type(error)):
+        await load(host, database, SHOP)
+    host.files[place] = kept
+    assert (await load(host, database, SHOP)).configuration.budgets.day == 7
+
+
+@pytest.mark.parametrize("error", [NotFound("gone"), Forbidden("suspended")])
+async def test_a_repository_out_of_reach_is_an_error(database: Database, error: CodeHostError) -> None:
+    with pytest.raises(type(error)):
+        await load(Files(shop=error), database, SHOP)
+
+
+async def test_ceilings_hold_for_every_source(database: Database) -> None:
+    for file in ("budgets: {day: 500}\n", BROKEN, None):
+        loaded = await load(Files(shop=file), database, SHOP, {"budgets.day": 50})
+        assert loaded.configuration.budgets.day == 50
+
+
+async def test_repositories_and_installations_are_told_apart(database: Database) -> None:
+    await load(Files(shop="budgets: {day: 7}\n"), database, SHOP)
+    other = SHOP.model_copy(update={"id": 43})
+    assert (await load(Files(shop=BROKEN), database, other)).configuration.budgets.day == 100
+
+    await configurations.purge(database, SHOP.installation_id)
+    assert await configurations.last_valid(database, configurations.of_repository(SHOP)) is None
+
+
+async def test_the_version_is_known_by_its_blob_sha(database: Database) -> None:
+    await load(Files(shop="# hello\n"), database, SHOP)
+    last = await configurations.last_valid(database, configurations.of_repository(SHOP))
+    assert last is not None
+    assert last.sha == "8954bb97349bfe2a7799e6a7a64c6f747c635d6c"  # as git hash-object has it
+
+
+def test_a_checkout_has_no_history() -> None:
+    assert of_checkout(None) == Loaded(Configuration(), Source.preset)
+    assert of_checkout(b"budgets: {day: 7}\n").configuration.budgets.day == 7
+    broken = of_checkout(BROKEN.encode())
+    assert broken.configuration.preset is Preset.conservative
+    assert broken.problem is not None

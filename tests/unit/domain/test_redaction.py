@@ -1,0 +1,309 @@
+"""Secrets are taken out of texts, and what merely looks like one is left alone. Examples are put together here."""
+
+import base64
+import json
+import random
+import string
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.checks.secrets import scan
+from domain.credentials import ASSIGNED, SHAPES
+from domain.errors import CodeAccessError, from_json, to_json
+from domain.findings import Category, Fix, Layer, RawFinding, Severity
+from domain.redaction import Redactor, outgoing, redact, unquoted
+from tests.unit.checks.test_secrets import REAL
+
+_RANDOM = random.Random(7)
+LETTERS = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + string.digits
+HEX = "0123456789abcdef"
+
+
+def some(length: int, of: str = LETTERS) -> str:
+    return "".join(_RANDOM.choice(of) for _ in range(length))
+
+
+def encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+JWT = ".".join([encoded('{"alg":"RS256","typ":"JWT"}'), encoded('{"iss":4711}'), some(86)])
+KEY_LINES = [some(64, LETTERS + "+/") for _ in range(6)] + [some(22) + "=="]
+PEM = "\n".join(["-----BEGIN RSA " + "PRIVATE KEY-----", *KEY_LINES, "-----END RSA " + "PRIVATE KEY-----"])
+TOKEN = "ghs" + "_" + some(36)
+PASSWORD = "q9Zr4-Tk2w"
+
+# kind, text before, secret, text after
+CREDENTIALS = [
+    ("GitHub token", "token ", TOKEN, " expired"),
+    ("GitHub token", "short: ", "ghp" + "_" + some(12), "."),
+    ("GitHub token", "long: ", "ghs" + "_" + some(20) + "_" + JWT, ""),
+    ("GitHub token", "https://x-access-token:", TOKEN, "@github.com/o/r.git"),
+    ("GitHub token", "repr 'a\\n", TOKEN, "'"),
+    ("GitHub token", "?q=%3A", TOKEN, "&x"),
+    ("GitHub token", "", "github" + "_pat_" + some(22) + "_" + some(59), ""),
+    ("GitHub token", "", "v1." + some(40, HEX), ""),
+    ("GitLab token", "", "glpat-" + some(20), ""),
+    ("AWS access key", "id=", "AKIA" + some(16, UPPER), ""),
+    ("AWS secret key", 'aws_secret_access_key = "', some(38) + "/+", '"'),
+    ("Azure key", "AccountName=a;AccountKey=", some(86) + "==", ";EndpointSuffix=core"),
+    ("Azure signature", "https://a.blob/x?sv=1&sig=", some(43) + "%3D", ""),
+    ("Google key", "?key=", "AIza" + some(35), ""),
+    ("Google secret", "", "GOCSPX-" + some(28), ""),
+    ("Slack token", "", f"xoxb-{some(12, '0123456789')}-{some(12, '0123456789')}-{some(24)}", ""),
+    ("Slack webhook", "https://hooks.slack.com/services/", f"T{some(8, UPPER)}/B{some(8, UPPER)}/{some(24)}", ""),
+    ("Stripe key", "", "sk_live" + "_" + some(24), ""),
+    ("Stripe key", "", "whsec" + "_" + some(32), ""),
+    ("Anthropic key", "", "sk-ant-" + "api03-" + some(95), ""),
+    ("OpenAI key", "", "sk-" + "proj-" + some(80), ""),
+    ("web token", "jwt ", JWT, ""),
+    ("npm token", "//registry.site.org/:_authToken=", "npm" + "_" + some(36), ""),
+    ("SendGrid key", "", f"SG.{some(22)}.{some(43)}", ""),
+    ("Telegram token", "bot ", f"{some(9, '123456789')}:AA{some(33)}", ""),
+    ("Hugging Face token", "", "hf" + "_" + some(34, string.ascii_letters), ""),
+    ("credentials", "Authorization: Bearer ", some(40), ""),
+    ("credentials", "{'authorization': 'Basic ", encoded("x-access-token:abc1"), "'}"),
+    ("credentials", "(b'authorization', b'token ", some(40, HEX), "')"),
+    ("credentials", "curl -H bearer ", some(32), ""),
+    ("credentials", "https://", some(40, HEX), "@api.example.org/"),
+    ("cookie", "Set-Cookie: ", f"session={some(40)}; HttpOnly", ""),
+    ("password", "postgresql+psycopg://forge:", PASSWORD, "@db.internal/forge"),
+    ("password", "redis://:", "p@ss!w0rd", "@cache:6379/0"),
+    ("password", "host=db user=forge password=", "hunter", " dbname=x"),
+    ("password", "Server=db;User Id=sa;Password=", "letmein", ";"),
+    ("password", "jdbc:postgresql://db/x?user=a&password=", "hunter", "&ssl=true"),
+    ("password", 'DB_PASSWORD = "', PASSWORD, '"'),
+    ("password", "api_key: ", "8fJ2kLm9QwZx71", "\n"),
+    ("password", '{"client_secret": "', some(20) + "1", '"}'),
+    ("password", 'String password = "', "Tr0ub4dor&3x", '";'),
+    ("private key", "key:\n", PEM, "\n"),
+]
+
+HARMLESS = [
+    "commit 6a65187c0ffee5ba1bf5f3c2a7f0e9d8c7b6a594 fixes it",
+    "a1b2c3d",
+    "id 123e4567-e89b-12d3-a456-426614174000",
+    "run 01J9ZQ4T7M8K5N3P2R6S1V0WXY",
+    '"integrity": "sha512-' + some(86) + '=="',
+    'hash = "sha256:' + some(64, HEX) + '"',
+    "github.com/pkg/errors v0.9.1 h1:" + some(43) + "=",
+    f"<img src='data:image/png;base64,{some(400, LETTERS + '+/')}=='>",
+    "<!-- forge:review:01J9ZQ4T7M8K5N3P2R6S1V0WXY:" + some(24, HEX) + " -->",
+    "-----BEGIN CERTIFICATE-----\n" + "\n".join(KEY_LINES) + "\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\n" + "\n".join(KEY_LINES) + "\n-----END PUBLIC KEY-----",
+    'if line.startswith("-----BEGIN RSA ' + 'PRIVATE KEY-----"): raise ValueError("no private key here")',
+    "ghs_count_of_things and laughs_at_the_next_one",
+    "password = os.environ['DB_PASSWORD']",
+    "password=password, user=user, token=token1",
+    "connect(host=host, user=user, password=settings.db.password)",
+    "def login(self, password: str = Form(...), token: Token | None = None) -> None:",
+    "private_key: Ed25519PrivateKey | Ed448PrivateKey",
+    'PASSWORD = "changeme"',
+    'secret_name = "prod-db-4x9z"',
+    'API_KEY = "${API_KEY_2}"',
+    "password: {{ .Values.password1 }}",
+    "token: ${{ secrets.TOKEN_2 }}",
+    "secretName: web-tls-2024",
+    "secret: projects/p1/secrets/db/versions/3",
+    'headers = {"Authorization": f"Bearer {token2}"}',
+    'headers["Authorization"] = "Bearer " + self._access_token_1',
+    "Authorization: Bearer ${GITHUB_TOKEN_1}",
+    "basic authentication-and-authorisation is bearer of news",
+    "postgresql://user:password@localhost/db and https://{user}:{password1}@host/",
+    "http://localhost:3000/@fs/app and https://registry:443/@scope/pkg",
+    "git@github.com:octo-org/shop.git and alice@example.com",
+    "class sk-folding-cube-with-a-very-long-css-class-name",
+    "task-sk-estimate: pypi-agent hf_hub AIza",
+    "Bump urllib3 from 2.2.1 to 2.2.2",
+    "cookie: str = request.cookies['session']",
+    'Token: "#dcdccc"',
+]
+
+
+@pytest.mark.parametrize(("kind", "before", "secret", "after"), CREDENTIALS)
+def test_a_credential_is_replaced_by_its_kind(kind: str, before: str, secret: str, after: str) -> None:
+    text = before + secret + after
+    clean = redact(text)
+    assert secret not in clean
+    assert clean.replace("\n", "") == f"{before}[redacted: {kind}]{after}".replace("\n", "")
+    assert clean.count("\n") == text.count("\n")
+    assert redact(clean) == clean
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_one_is_left_alone(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(("kind", "path", "line"), REAL)
+def test_everything_a_review_reports_is_masked(kind: str, path: str, line: str) -> None:
+    """Also what a review only guesses: the finding is raised, its value never repeated."""
+    assert kind in [hit.kind for hit in scan(path, [(1, line)], [])]
+    assert redact(line) != line
+    assert scan(path, [(1, redact(line))], []) == []
+
+
+@pytest.mark.parametrize("folder", ["domain", "pipeline", "bot", "safety", "memory"])
+def test_ordinary_code_is_left_alone(folder: str) -> None:
+    root = Path(__file__).parents[3]
+    for file in sorted((root / folder).rglob("*.py")):
+        text = file.read_text()
+        changed = [
+            line for line, clean in zip(text.split("\n"), redact(text).split("\n"), strict=True) if line != clean
+        ]
+        assert changed == [], file.name
+
+
+# --- private keys ------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_found_however_it_is_quoted() -> None:
+    for text in (
+        PEM,
+        PEM.replace("\n", "\\n"),
+        PEM.replace("\n", "\r\n"),
+        json.dumps({"private_key": PEM}),
+        "\n".join(f"+{line}" for line in PEM.split("\n")),
+        "\n".join(f"> {line}" for line in PEM.split("\n")),
+        " ".join(PEM.split("\n")),
+        PEM[:200],  # cut off
+    ):
+        clean = redact(f"before\n{text}\nand after it")
+        assert "[redacted: private key]" in clean
+        assert not any(line[:20] in clean for line in KEY_LINES)
+        assert clean.startswith("before\n")
+        assert clean.endswith("and after it")
+        assert clean.count("\n") == text.count("\n") + 2
+
+
+# --- known values ------------------------------------------------------------------------------------------
+
+KNOWN = "a-webhook secret/with+signs"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KNOWN,
+        quote(KNOWN, safe=""),
+        KNOWN.encode().hex(),
+        base64.b64encode(KNOWN.encode()).decode(),
+        base64.b64encode(b"x-access-token:" + KNOWN.encode()).decode(),
+        base64.b64encode(b"ab" + KNOWN.encode() + b"cd").decode(),
+        base64.urlsafe_b64encode(b"?" + KNOWN.encode() + b"?").decode(),
+        KNOWN[:9] + "\n" + KNOWN[9:],
+        " ".join(KNOWN),
+    ],
+)
+def test_a_known_value_is_found_in_other_forms(form: str) -> None:
+    clean = redact(f"before {form} after", [KNOWN])
+    assert "[redacted: known secret]" in clean
+    assert KNOWN[3:12] not in "".join(clean.split())
+    assert clean.startswith("before ")
+    assert clean.endswith(" after")
+    assert clean.count("\n") == form.count("\n")
+
+
+def test_a_known_key_is_found_line_by_line() -> None:
+    redactor = Redactor([PEM])
+    for line in KEY_LINES:
+        assert redactor(f"line: {line}") == "line: [redacted: known secret]"
+
+
+def test_a_known_value_with_quotes_is_found_in_json() -> None:
+    value = 'pass"word\\1\tx'
+    assert redact(json.dumps({"a": value}), [value]) == '{"a": "[redacted: known secret]"}'
+
+
+def test_short_values_would_mangle_words() -> None:
+    assert redact("the postage is paid", ["post", "", " "]) == "the postage is paid"
+
+
+def test_the_latest_minted_tokens_are_remembered() -> None:
+    redactor = Redactor()
+    values = [f"{number:04}-opaque-value" for number in range(300)]
+    for value in values:
+        redactor.learn_passing(value)
+    assert values[-1] not in redactor(values[-1])
+    assert redactor(values[0]) == values[0]
+
+
+def test_every_text_of_a_value_is_redacted() -> None:
+    value = Redactor([KNOWN]).values({"a": [KNOWN, 1, None, {KNOWN: True}]})
+    assert json.dumps(value).count("[redacted: known secret]") == 2
+    assert KNOWN not in json.dumps(value)
+
+
+@given(st.text(max_size=300), st.lists(st.text(min_size=8, max_size=20), max_size=3))
+def test_twice_is_once(text: str, known: list[str]) -> None:
+    harmless = [value for value in known if value not in "[redacted: known secret]"]
+    redactor = Redactor(harmless)
+    clean = redactor(f"{text}{''.join(harmless)}{text}")
+    assert redactor(clean) == clean
+
+
+# --- where it is composed in -------------------------------------------------------------------------------
+
+
+def test_an_error_never_carries_a_credential() -> None:
+    url = f"https://x-access-token:{TOKEN}@github.com/o/r"
+    error = CodeAccessError(f"git fetch failed (fatal: {url})", f"Look at {url}.")
+    kept = to_json(error)
+    assert TOKEN not in f"{error} {error!r} {kept} {from_json(kept)}"
+    assert error.message == "git fetch failed (fatal: https://x-access-token:[redacted: GitHub token]@github.com/o/r)"
+
+
+def _finding(message: str, fix: str) -> RawFinding:
+    return RawFinding(
+        rule="ruff/UP031",
+        category=Category.style,
+        severity=Severity.info,
+        confidence=0.9,
+        path="app.py",
+        line=1,
+        message=message,
+        fix=Fix(start_line=1, end_line=1, replacement=fix),
+        layer=Layer.static,
+    )
+
+
+def test_a_finding_neither_quotes_nor_suggests_a_secret() -> None:
+    line = f'TOKEN = "{TOKEN}"'
+    kept = unquoted(_finding(f"Use {line} instead", line))
+    assert (kept.message, kept.fix) == ('Use TOKEN = "[redacted: GitHub token]" instead', None)
+    assert unquoted(_finding("Use x", "x = 1")) == _finding("Use x", "x = 1")
+
+
+# --- time --------------------------------------------------------------------------------------------------
+
+_BEGIN = "-----BEGIN RSA " + "PRIVATE KEY-----"
+HARD = [
+    *dict.fromkeys(hint for shape in (*SHAPES, ASSIGNED) for hint in shape.hints),
+    *"aA0-_=/:@ \n",
+    *["a@", "://a:", "://", "eyJ-", "eyJaaaaaaaa-", "eyJaaaaaaaaa.", "password=", 'password="', "password = a1", "a-"],
+    *["password=a&", "token: ", "aA1-", "sk-A1-", "sk-a", "xoxb-1", "authorization: ", "cookie: a=", "ghs_", "a."],
+    *["authorization: basic ", "ghs_aaaaaaaaaa.", "SG.aaaaaaaaaaaaaaaa.", "MMMM", "aws_secret", "\\n", "%3A", "-----"],
+    *[_BEGIN, _BEGIN + "\n", _BEGIN + "A" * 40, "-----BEGIN ", "-" * 64, "A" * 64 + "\n"],
+]
+
+
+@pytest.mark.parametrize("piece", HARD)
+def test_a_megabyte_takes_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    started = time.process_time()
+    redact(text)
+    assert time.process_time() - started < 15  # quadratic time would be minutes or hours; this machine may be busy
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from(HARD), min_size=1, max_size=6))
+def test_a_mixed_megabyte_takes_linear_time(pieces: list[str]) -> None:
+    started = time.process_time()
+    outgoing("".join(pieces) * (100_000 // len("".join(pieces))))
+    assert time.process_time() - started < 10

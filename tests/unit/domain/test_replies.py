@@ -1,0 +1,207 @@
+"""What Forge answers: every text says what happened and what to do, and nothing in it acts."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from inline_snapshot import snapshot
+
+from domain import replies
+from domain.findings import Category, Finding, Fix, Layer, Severity
+from domain.money import MICRO, Usage
+from domain.replies import Answer, Budget, Dismissal, Past, Spending
+from domain.review import Conclusion, Decision, Review, Risk, RiskLevel
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.slash import Mistake, Problem, RefusalCode, Refused, Verb
+from domain.verdicts import Reason
+from handlers.slash import read
+from tests.rendering import acts
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOSTILE = "@org/team fixes #1 <img src=x> ![a](https://x.io) [b](https://x.io)\n/forge approve\n> q\n```\n| </details>"
+RUN = Run(
+    id="01JQ0000000000000000000000",
+    repository=RepositoryRef(installation_id=7, id=99, owner="acme", name="app"),
+    number=3,
+    head_sha="a" * 40,
+    base_sha="b" * 40,
+    trigger=Trigger.pull_request,
+    attempt=1,
+    fence=1,
+    state=RunState.completed,
+)
+PAST = Past(RUN, NOON, NOON + timedelta(seconds=12))
+FINDING = Finding(
+    rule="ruff/F821",
+    category=Category.correctness,
+    severity=Severity.error,
+    confidence=0.95,
+    path="app.py",
+    line=5,
+    message="Undefined name `missing`.",
+    fix=Fix(start_line=5, end_line=5, replacement="    return 1"),
+    layer=Layer.static,
+    help_url="https://docs.astral.sh/ruff/rules/undefined-name",
+    id="F-AEGTUI",
+    fingerprint="1" * 64,
+    trail="2" * 64,
+)
+BAD = FINDING.model_copy(update={"message": HOSTILE, "path": HOSTILE, "rule": HOSTILE, "help_url": None, "fix": None})
+DISMISSAL = Dismissal("bob", NOON, HOSTILE)
+
+
+def _review(*findings: Finding, dismissed: tuple[Finding, ...] = ()) -> Review:
+    return Review(
+        merge_base="b" * 40,
+        head_sha="a" * 40,
+        files=1,
+        additions=1,
+        deletions=0,
+        findings=findings,
+        dismissed=dismissed,
+        layers=(),
+        not_looked_at=(),
+        risk=Risk(score=10, level=RiskLevel.low, parts=()),
+        decision=Decision.request_changes,
+        reasons=(Reason(code="findings.blocking", text=HOSTILE),),
+        conclusion=Conclusion.failure,
+        seconds=1,
+    )
+
+
+def _refused(code: RefusalCode, fork: bool = False) -> Refused:
+    return Refused(code=code, verb=Verb.review, needed="write", held="triage", fork=fork)
+
+
+ALL = {
+    "help": replies.help_table(),
+    "no status": replies.status(None),
+    "status": replies.status(PAST, HOSTILE, NOON, HOSTILE),
+    "no cost": replies.cost([], []),
+    "cost": replies.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Budget(HOSTILE, 1, 2)]),
+    "no history": replies.history([]),
+    "history": replies.history([PAST] * 40),
+    "no view": replies.view(None, {}),
+    "view": replies.view(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
+    "explain": replies.explain(BAD, None, HOSTILE),
+    "explain dismissed": replies.explain(FINDING, DISMISSAL),
+    "dismissed": replies.dismissed(FINDING, HOSTILE, waived=True),
+    "resolved": replies.dismissed_by_resolving(FINDING, HOSTILE),
+    "undismissed": replies.undismissed(FINDING),
+    "already": replies.already_dismissed(FINDING, DISMISSAL),
+    "not dismissed": replies.not_dismissed(FINDING),
+    "no finding": replies.no_such_finding("F-ABCDEF", ["F-ABCDEG"]),
+    "which": replies.which_finding(Verb.dismiss),
+    "reviewing": replies.reviewing("a" * 40, full=True, is_ok=True),
+    "moved": replies.head_moved("a" * 40),
+    "cancelled": replies.cancelled(RUN),
+    "paused": replies.paused(2),
+    "already paused": replies.already_paused(HOSTILE),
+    "unpaused": replies.unpaused(),
+    "not available": replies.not_available(Verb.more),
+    "pull requests only": replies.only_on_pull_requests(Verb.review),
+    "cannot ask": replies.cannot_ask(HOSTILE),
+    "went wrong": replies.went_wrong(HOSTILE),
+    **{f"refused {code}": replies.refused(_refused(code, fork=True), HOSTILE) for code in RefusalCode},
+    **{
+        f"mistake {problem}": replies.mistake(Mistake(problem=problem, written=HOSTILE, verb=Verb.dismiss))
+        for problem in Problem
+    },
+}
+STRUCTURE = ("table_open", "thead_open", "tbody_open", "tr_open", "th_open", "td_open", "bullet_list_open")
+KINDS = [
+    *STRUCTURE,
+    *[kind.replace("_open", "_close") for kind in STRUCTURE],
+    *["list_item_open", "list_item_close", "strong_open", "strong_close", "fence", "softbreak"],
+]
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL.keys())
+def test_nothing_in_an_answer_acts(text: str) -> None:
+    harmless = (
+        [*KINDS, "link_open", "link_close", "html_inline"] if "docs.astral.sh" in text or "<sub>" in text else KINDS
+    )
+    assert acts(text, harmless) == []
+    assert read(text) == ()
+    assert len(text) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (replies.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
+        (
+            replies.refused(_refused(RefusalCode.role), "ann"),
+            snapshot("Refused: `/forge review` needs the role write; `ann` has triage."),
+        ),
+        (
+            replies.refused(_refused(RefusalCode.role, fork=True), "ann"),
+            snapshot(
+                "Refused: `/forge review` needs the role write, because it lets the code of a fork run; "
+                "`ann` has triage."
+            ),
+        ),
+        (
+            replies.mistake(Mistake(problem=Problem.unknown_verb, written="/forge aprove", verb=Verb.approve)),
+            snapshot(
+                "`/forge aprove` is not a command. Did you mean `/forge approve [GATE] [SHA7] [with: conditions]`?"
+            ),
+        ),
+        (
+            replies.mistake(Mistake(problem=Problem.unknown_verb, written="/forge make-coffee")),
+            snapshot("`/forge make-coffee` is not a command. `/forge help` lists the commands."),
+        ),
+        (
+            replies.mistake(Mistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)),
+            snapshot(
+                "`/forge dismiss x` does not say which finding. It is used like this: `/forge dismiss F-ID reason`. "
+                "`/forge view` lists the findings."
+            ),
+        ),
+        (
+            replies.dismissed(FINDING, "set by the caller."),
+            snapshot(
+                "**F-AEGTUI** is dismissed: set by the caller. It is not raised again here, nor where the same rule "
+                "meets the same code. `/forge undismiss F-AEGTUI` takes it back."
+            ),
+        ),
+        (
+            replies.status(
+                Past(RUN.model_copy(update={"state": RunState.waiting, "reason": ReasonCode.rate_limited}), NOON, None),
+                "",
+                NOON,
+            ),
+            snapshot(
+                "Run `01JQ0000000000000000000000` of `aaaaaaa`: **waiting (GitHub asked Forge to wait)**, since "
+                "2026-03-01 12:00 UTC. It goes on by itself at 2026-03-01 12:00 UTC."
+            ),
+        ),
+    ],
+)
+def test_what_is_said(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def test_the_cost_adds_up() -> None:
+    spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
+    text = replies.cost(spending, [Budget("run", 2 * MICRO, 50 * MICRO)])
+    assert "| **all** | | 4 | | | 2.00 USD |" in text
+    assert "| run | 2.00 USD | 50.00 USD | 48.00 USD |" in text
+
+
+def test_one_answer_stands_alone_and_several_below_what_they_answer() -> None:
+    assert replies.compose([Answer("/forge status", "Fine.")], "<!-- m -->") == "Fine.\n\n<!-- m -->"
+    both = replies.compose([Answer("/forge status", "Fine."), Answer("/forge explain F-AEGTUI", "So.")], "<!-- m -->")
+    assert both == "**`/forge status`**\n\nFine.\n\n**`/forge explain F-AEGTUI`**\n\nSo.\n\n<!-- m -->"
+
+
+def test_how_a_line_is_named_above_its_answer() -> None:
+    lines = "/forge dismiss F-AEGTUI because\n/forge status\n/forge aprove"
+    assert [replies.written(asked) for asked in read(lines)] == [
+        "/forge dismiss F-AEGTUI",
+        "/forge status",
+        "/forge aprove",
+    ]
+
+
+def test_long_lists_end_and_say_so() -> None:
+    assert replies.history([PAST] * 40).endswith("and 10 more runs")

@@ -1,0 +1,110 @@
+"""From the webhook of a comment, a review or a thread to a command, or to the reason it is ignored."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from domain.commands import Ignored, NoteThread, ObeyComment, Sender
+from domain.conversation import CommentKind, CommentRef
+from domain.slash import Dismiss, Mistake, Plain, Problem, Verb
+from handlers import translate
+from tests.unit.handlers.payloads import ANN, APP_ID, BOB, FORGE, HEAD, issue_comment, review, review_comment, thread
+
+STATUS = (Plain(verb=Verb.status),)
+
+
+def _obeyed(event: str, payload: dict[str, Any]) -> ObeyComment:
+    command = translate(event, payload, APP_ID)
+    assert isinstance(command, ObeyComment), command
+    return command
+
+
+def _reason(event: str, payload: dict[str, Any]) -> str:
+    ignored = translate(event, payload, APP_ID)
+    assert isinstance(ignored, Ignored), ignored
+    return ignored.reason
+
+
+def test_a_comment_below_a_pull_request() -> None:
+    command = _obeyed("issue_comment", issue_comment("/forge status"))
+    assert command.asked == STATUS
+    assert command.comment == CommentRef(kind=CommentKind.issue_comment, id=11, node_id="N_11")
+    assert command.sender == Sender(id=5, login="ann")
+    assert (command.number, command.is_pull_request, command.opened_by, command.head_sha) == (3, True, 6, None)
+    assert command.written_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_a_comment_below_an_issue() -> None:
+    assert not _obeyed("issue_comment", issue_comment("/forge run", pull=False)).is_pull_request
+
+
+def test_a_reply_in_a_thread_names_its_root() -> None:
+    command = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug", reply_to=21))
+    assert command.asked == (Dismiss(reason="not a bug"),)
+    assert (command.comment.kind, command.comment.thread) == (CommentKind.review_comment, 21)
+    assert command.head_sha == HEAD
+
+
+def test_a_comment_that_begins_a_thread_must_name_the_finding() -> None:
+    [made] = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug")).asked
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.no_finding
+
+
+def test_the_body_of_a_review() -> None:
+    command = _obeyed("pull_request_review", review("Fine so far\n\n/forge status"))
+    assert (command.asked, command.comment.kind, command.head_sha) == (STATUS, CommentKind.review, HEAD)
+    assert _reason("pull_request_review", review(None)) == "no_command"
+
+
+def test_without_a_command_nothing_is_asked() -> None:
+    assert _reason("issue_comment", issue_comment("What does /forge status do?")) == "no_command"
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("issue_comment", issue_comment("/forge status", action="deleted")),
+        ("pull_request_review_comment", review_comment("/forge status", action="deleted")),
+        ("pull_request_review", review("/forge status", action="dismissed")),
+        ("pull_request_review_thread", thread("opened")),
+    ],
+)
+def test_other_actions_ask_nothing(event: str, payload: dict[str, Any]) -> None:
+    assert _reason(event, payload) == "action_not_used"
+
+
+@pytest.mark.parametrize("action", ["resolved", "unresolved"])
+def test_a_person_resolves_a_thread_or_opens_it_again(action: str) -> None:
+    command = translate("pull_request_review_thread", thread(action), APP_ID)
+    assert isinstance(command, NoteThread)
+    assert (command.root, command.thread, command.is_resolved) == (21, "PRRT_1", action == "resolved")
+    assert (command.sender.id, command.number, command.head_sha) == (5, 3, HEAD)
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (thread("resolved", sender=FORGE), "sent_by_an_app"),
+        (thread("resolved", root=BOB), "thread_of_a_person"),
+        (thread("resolved", root=None), "thread_of_a_person"),
+        ({**thread("resolved"), "thread": {"node_id": "PRRT_1", "comments": []}}, "incomplete_payload"),
+        ({**thread("resolved"), "sender": None}, "incomplete_payload"),
+    ],
+)
+def test_threads_that_mean_nothing(payload: dict[str, Any], reason: str) -> None:
+    assert _reason("pull_request_review_thread", payload) == reason
+
+
+@pytest.mark.parametrize("missing", ["comment", "issue", "repository", "installation", "sender"])
+def test_a_payload_without_what_is_needed(missing: str) -> None:
+    payload = issue_comment("/forge status")
+    del payload[missing]
+    assert _reason("issue_comment", payload) == "incomplete_payload"
+
+
+def test_a_stranger_may_speak_for_nobody_else() -> None:
+    assert _reason("issue_comment", issue_comment("/forge status", user=BOB)) == "sender_is_not_the_author"
+    assert _reason("issue_comment", issue_comment("/forge status", user=None)) == "sent_by_an_app"
+    assert _obeyed("issue_comment", issue_comment("/forge status", user=ANN)).sender.id == ANN["id"]

@@ -1,0 +1,262 @@
+"""The grammar of slash commands, verb by verb: what is taken, and what is answered as a mistake."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.commands import COMMAND, ObeyComment
+from domain.neutral import visible
+from domain.slash import (
+    ENTRIES,
+    LONGEST_TEXT,
+    MOST_COMMANDS,
+    SLASH,
+    AboutFinding,
+    AboutGate,
+    Approve,
+    AskReview,
+    Continue,
+    Delegate,
+    Deploy,
+    Dismiss,
+    Forget,
+    Judge,
+    Level,
+    Mistake,
+    Plain,
+    Problem,
+    Reject,
+    Rollback,
+    SlashCommand,
+    Tell,
+    Verb,
+    Whitelist,
+)
+from handlers import translate
+from handlers.slash import read
+from tests.unit.handlers.payloads import APP_ID, issue_comment
+
+PLAIN = [
+    Verb.help,
+    Verb.status,
+    Verb.cost,
+    Verb.history,
+    Verb.diff,
+    Verb.test,
+    Verb.run,
+    Verb.plan,
+    Verb.retry,
+    Verb.resume,
+    Verb.cancel,
+    Verb.accept,
+    Verb.abort,
+    Verb.pause,
+    Verb.unpause,
+]
+
+GOOD: list[tuple[str, SlashCommand]] = [
+    *[(verb.value, Plain(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
+    ("view", AboutGate(verb=Verb.view)),
+    ("view human_review", AboutGate(verb=Verb.view, gate="human_review")),
+    ("suggest G-4ZK9QX", AboutGate(verb=Verb.suggest, gate="G-4ZK9QX")),
+    ("level", Level()),
+    ("level 3", Level(level=3)),
+    ("why F-AEGTUI", AboutFinding(verb=Verb.why, finding="F-AEGTUI")),
+    ("explain f-aegtui", AboutFinding(verb=Verb.explain, finding="F-AEGTUI")),
+    ("fix F-234567", AboutFinding(verb=Verb.fix, finding="F-234567")),
+    ("undismiss F-AEGTUI", AboutFinding(verb=Verb.undismiss, finding="F-AEGTUI")),
+    ("review", AskReview()),
+    ("review FULL", AskReview(full=True)),
+    ("dismiss F-AEGTUI not a bug: `x` is set", Dismiss(finding="F-AEGTUI", reason="not a bug: `x` is set")),
+    ("remember tests need *two* databases", Tell(verb=Verb.remember, text="tests need *two* databases")),
+    ("missed a race in app.py", Tell(verb=Verb.missed, text="a race in app.py")),
+    ("forget M-4ZK9QX", Forget(memory="M-4ZK9QX")),
+    ("continue 5usd", Continue(usd=Decimal(5))),
+    ("continue 2.50 USD", Continue(usd=Decimal("2.50"))),
+    ("continue 10it", Continue(iterations=10)),
+    ("approve", Approve()),
+    ("approve a1b2c3d", Approve(sha="a1b2c3d")),
+    ("approve human_review", Approve(gate="human_review")),
+    ("approve G-4ZK9QX a1b2c3d with: add a test", Approve(gate="G-4ZK9QX", sha="a1b2c3d", conditions="add a test")),
+    ("approve with: add a test", Approve(conditions="add a test")),
+    ("reject too risky", Reject(reason="too risky")),
+    ("reject guard it loops", Reject(gate="guard", reason="it loops")),
+    ("delegate @octo-cat", Delegate(account="octo-cat")),
+    ("delegate cost_overrun @jane_acme", Delegate(gate="cost_overrun", account="jane_acme")),
+    ("legitimate", Judge(verb=Verb.legitimate)),
+    ("violation F-AEGTUI", Judge(verb=Verb.violation, finding="F-AEGTUI")),
+    ("needs-review F-AEGTUI unsure", Judge(verb=Verb.needs_review, finding="F-AEGTUI", justification="unsure")),
+    ("whitelist F-AEGTUI file generated", Whitelist(finding="F-AEGTUI", scope="file", justification="generated")),
+    ("rollback C-4ZK9QX", Rollback(checkpoint="C-4ZK9QX")),
+    ("rollback staging", Rollback(environment="staging")),
+    ("deploy eu/production", Deploy(environment="eu/production")),
+]
+
+MALFORMED = [
+    "status now",
+    "view two words",
+    "level 5",
+    "level high",
+    "review fully",
+    "explain F-AEGTUI now",
+    "dismiss F-AEGTUI",
+    "remember",
+    "forget F-AEGTUI",
+    "continue",
+    "continue 5",
+    "continue 5eur",
+    "continue 0it",
+    "continue -5usd",
+    "continue 99999usd",
+    "approve with:",
+    "approve human_review a1b2c3d please",
+    "approve [human_review](https://example.com)",
+    "approve with: x <!-- and anything else -->",
+    "reject",
+    "reject human_review",
+    "delegate octocat",
+    "whitelist F-AEGTUI everywhere because",
+    "whitelist F-AEGTUI file",
+    "rollback",
+    "rollback C-4ZK9",
+    "deploy",
+    "deploy two words",
+]
+
+
+def test_every_verb_is_tried() -> None:
+    assert {command.verb for _, command in GOOD} == set(Verb) == set(ENTRIES)
+
+
+@pytest.mark.parametrize(("written", "expected"), GOOD, ids=[written for written, _ in GOOD])
+def test_a_command_is_read(written: str, expected: SlashCommand) -> None:
+    assert read(f"/forge {written}") == (expected,)
+
+
+@pytest.mark.parametrize("command", [command for _, command in GOOD], ids=[written for written, _ in GOOD])
+def test_a_command_survives_storage(command: SlashCommand) -> None:
+    assert SLASH.validate_json(SLASH.dump_json(command)) == command
+    assert SLASH.validate_python(SLASH.dump_python(command, mode="json")) == command
+
+
+def test_a_whole_comment_survives_storage() -> None:
+    body = "\n".join([*(f"/forge {written}" for written, _ in GOOD[-12:]), "/forge aprove"])
+    command = translate("issue_comment", issue_comment(body), APP_ID)
+    assert isinstance(command, ObeyComment)
+    assert len(command.asked) == 13
+    assert COMMAND.validate_python(command.model_dump(mode="json")) == command
+
+
+@pytest.mark.parametrize("written", MALFORMED)
+def test_a_malformed_command_is_a_mistake_with_its_usage(written: str) -> None:
+    [made] = read(f"/forge {written}")
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.malformed
+    assert made.verb is not None
+    assert made.verb == written.split()[0]
+    assert made.usage == f"/forge {ENTRIES[made.verb].usage}"
+
+
+@pytest.mark.parametrize(
+    "written", ["explain", "explain F-AB1", "explain `F-AEGTUI`", "dismiss not a bug", "fix it", "whitelist file x"]
+)
+def test_outside_a_thread_a_finding_needs_its_name(written: str) -> None:
+    [made] = read(f"/forge {written}")
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.no_finding
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("explain", AboutFinding(verb=Verb.explain)),
+        ("explain F-AEGTUI", AboutFinding(verb=Verb.explain, finding="F-AEGTUI")),
+        ("dismiss not a bug", Dismiss(reason="not a bug")),
+        ("dismiss F-AEGTUI not a bug", Dismiss(finding="F-AEGTUI", reason="not a bug")),
+        ("dismiss f-string is fine", Dismiss(reason="f-string is fine")),
+        ("dismiss F-strings are fine", Dismiss(reason="F-strings are fine")),
+        ("whitelist repository vendored", Whitelist(scope="repository", justification="vendored")),
+    ],
+)
+def test_in_a_thread_a_finding_needs_no_name(written: str, expected: SlashCommand) -> None:
+    assert read(f"/forge {written}", in_thread=True) == (expected,)
+
+
+@pytest.mark.parametrize("written", ["dismiss", "dismiss F-AEGTUI", "dismiss F-AEG not a bug", "explain F-A"])
+def test_in_a_thread_half_a_name_is_not_a_reason(written: str) -> None:
+    [made] = read(f"/forge {written}", in_thread=True)
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.malformed
+
+
+@pytest.mark.parametrize(
+    ("written", "nearest"),
+    [
+        ("aprove", Verb.approve),
+        ("dismis F-AEGTUI x", Verb.dismiss),
+        ("needs_review", Verb.needs_review),
+        ("Reviews", Verb.review),
+        ("unpuase", Verb.unpause),
+        ("approve.", Verb.approve),
+        ("make-coffee", None),
+        ("x" * 5000, None),
+    ],
+)
+def test_an_unknown_verb_names_the_nearest(written: str, nearest: Verb | None) -> None:
+    [made] = read(f"/forge {written}")
+    assert isinstance(made, Mistake)
+    assert (made.problem, made.verb) == (Problem.unknown_verb, nearest)
+    assert len(made.written) <= 200
+
+
+@pytest.mark.parametrize("written", ["/forge", "/forge  ", "/FORGE"])
+def test_no_verb(written: str) -> None:
+    [made] = read(written)
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.no_verb
+
+
+def test_spacing_and_case_are_tolerated() -> None:
+    assert read("  /Forge\t REVIEW   full  ") == (AskReview(full=True),)
+
+
+def test_several_commands_keep_their_order() -> None:
+    body = "Thanks!\n/forge status\nand then\n\n/forge aprove\n/forge help"
+    first, second, third = read(body)
+    assert (first, third) == (Plain(verb=Verb.status), Plain(verb=Verb.help))
+    assert isinstance(second, Mistake)
+
+
+def test_a_comment_has_an_end() -> None:
+    found = read("/forge status\n" * 100)
+    assert len(found) == MOST_COMMANDS + 1
+    last = found[-1]
+    assert isinstance(last, Mistake)
+    assert last.problem is Problem.too_many
+    assert not any(isinstance(one, Mistake) for one in read("/forge status\n" * MOST_COMMANDS))
+
+
+def test_a_text_has_an_end() -> None:
+    assert read("/forge missed " + "x" * LONGEST_TEXT) == (Tell(verb=Verb.missed, text="x" * LONGEST_TEXT),)
+    [made] = read("/forge missed " + "x" * (LONGEST_TEXT + 1))
+    assert isinstance(made, Mistake)
+    assert made.problem is Problem.too_long
+
+
+WORDS = st.text(st.characters(categories=["L", "N", "P", "Zs"], exclude_characters="`*_<>[]!\\&~|@#:-"), min_size=1)
+
+
+REASONS = WORDS.map(lambda text: " ".join(visible(text).split())).filter(lambda text: 0 < len(text) <= LONGEST_TEXT)
+
+
+@given(REASONS)
+def test_any_plain_reason_arrives_as_it_was_written(reason: str) -> None:
+    assert read(f"/forge dismiss F-AEGTUI {reason}") == (Dismiss(finding="F-AEGTUI", reason=reason),)
+
+
+@given(st.text(max_size=300), st.booleans())
+def test_no_text_breaks_the_parser(body: str, in_thread: bool) -> None:
+    for asked in read("/forge " + body, in_thread):
+        assert isinstance(asked, Mistake) or SLASH.validate_json(SLASH.dump_json(asked)) == asked

@@ -1,0 +1,199 @@
+"""One question to a model over HTTP: what is sent, what comes back, what it costs."""
+
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+from pydantic import BaseModel
+
+from agents.asking import Answer, Patience, Question, ask
+from agents.models import LanguageModel, Models, Task, Unusable, language_model
+from agents.tokens import at_most
+from domain.money import Outcome, Usage
+from tests.provider import KEY, Provider, anthropic, fails, reports, says, serving, stalls
+from tests.purses import OpenPurse
+
+QUESTION = Question(key="model review 1 of 1", instructions="Find defects.", content="BEGIN\n1+x\nEND")
+
+
+class Colours(BaseModel):
+    """A schema with a property whose name is a word of JSON Schema."""
+
+    title: str
+    colours: list[str] = []
+
+
+@pytest.fixture
+async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
+    there = Provider()
+    async with serving(there) as address:
+        yield there, anthropic(address)
+
+
+def impatient(**changes: float | int) -> Patience:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    return Patience(sleep=sleep, **changes)  # pyright: ignore[reportArgumentType]
+
+
+async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"title": "t", "colours": ["red"]})]
+    purse = OpenPurse()
+
+    answer = await ask(QUESTION, Colours, model, purse)
+
+    assert answer.value == {"title": "t", "colours": ["red"]}
+    assert answer.problem is None
+    assert answer.usage == Usage(input_tokens=1050, output_tokens=60, cache_read_tokens=100, cache_write_tokens=50)
+    # 900 at 1 USD, 100 at 0.1, 50 at 1.25 and 60 at 5 USD per million, rounded up
+    assert (answer.cost, purse.charged) == (1273, 1273)
+    assert purse.reserved[0] > 20_000  # 4000 tokens of output alone
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert json.loads(answer.model_dump_json())["calls"][0]["seconds"] > 0
+
+
+async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"title": "t"})]
+
+    await ask(QUESTION, Colours, model, OpenPurse())
+
+    (sent,) = there.asked
+    (system,) = sent["system"]
+    assert (system["text"], system["cache_control"]["type"]) == ("Find defects.", "ephemeral")
+    assert sent["messages"] == [{"role": "user", "content": [{"text": "BEGIN\n1+x\nEND", "type": "text"}]}]
+    assert sent["tool_choice"]["type"] in {"any", "tool"}
+    (tool,) = sent["tools"]
+    assert tool["name"] == "report"
+    assert set(tool["input_schema"]["properties"]) == {"title", "colours"}
+    assert "title" not in tool["input_schema"]
+    assert sent["max_tokens"] == 4000
+    assert there.headers[0]["X-Api-Key"] == KEY
+
+
+async def test_the_reservation_covers_what_is_sent(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"title": "t"})]
+    long = QUESTION.model_copy(update={"content": "word " * 5000})
+    purse = OpenPurse()
+
+    await ask(long, Colours, model, purse)
+
+    body = json.dumps(there.asked[0])
+    assert purse.reserved[0] >= at_most(body) + 5 * 4000
+
+
+async def test_no_money_no_call(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"title": "t"})]
+
+    answer = await ask(QUESTION, Colours, model, OpenPurse(money=100))
+
+    assert there.asked == []
+    assert answer.value is None
+    assert answer.refusal is not None
+    assert answer.problem is not None
+    assert "The model was not asked" in answer.problem
+    assert "budgets.phase.review" in answer.problem
+
+
+async def test_an_answer_that_does_not_fit_is_asked_for_once_more(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"colours": "red"}), reports({"title": "t"})]
+
+    answer = await ask(QUESTION, Colours, model, OpenPurse())
+
+    assert answer.value == {"title": "t", "colours": []}
+    assert len(answer.calls) == 2
+    repeated = there.asked[1]["messages"][0]["content"][0]["text"]
+    assert repeated.startswith(QUESTION.content)
+    assert "title: Field required" in repeated
+
+
+async def test_usage_that_is_missing_costs_the_reservation(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [reports({"title": "t"}, usage=None)]
+    purse = OpenPurse()
+
+    answer = await ask(QUESTION, Colours, model, purse)
+
+    assert answer.value is not None
+    assert answer.cost == purse.reserved[0]
+
+
+async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [fails(401, "authentication_error")]
+    purse = OpenPurse()
+
+    answer = await ask(QUESTION, Colours, model, purse, impatient())
+
+    assert len(there.asked) == 1
+    assert answer.problem == "anthropic:claude-haiku-4-5 answered with HTTP 401."
+    assert [call.outcome for call in answer.calls] == [Outcome.failed]
+    assert purse.charged == 0
+    assert KEY not in str(purse.receipts)
+
+
+async def test_a_call_is_bounded_in_time(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    there.replies = [stalls()]
+    purse = OpenPurse()
+
+    answer = await ask(QUESTION, Colours, model, purse, impatient(seconds=0.2, attempts=2))
+
+    assert len(there.asked) == 2
+    assert answer.problem == "anthropic:claude-haiku-4-5 did not answer in time after 2 attempts."
+    assert purse.charged == sum(purse.reserved)
+
+
+async def test_text_beside_the_report_does_not_matter(provider: tuple[Provider, LanguageModel]):
+    there, model = provider
+    blocks = [
+        {"type": "text", "text": "Let me see."},
+        {"type": "tool_use", "id": "t", "name": "report", "input": {"title": "t"}},
+    ]
+    there.replies = [says(blocks, stop="tool_use")]
+
+    assert (await ask(QUESTION, Colours, model, OpenPurse())).value is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "reason"),
+    [
+        ("anthropic:claude-haiku-4-5", {}, "ANTHROPIC_API_KEY is not set"),
+        ("anthropic:claude-haiku-4-5", {"ANTHROPIC_API_KEY": ""}, "ANTHROPIC_API_KEY is not set"),
+        ("openai:gpt-5-mini", {}, "OPENAI_API_KEY is not set"),
+        ("ollama:qwen3", {}, "OLLAMA_BASE_URL is not set"),
+        ("nonsense:model", {}, "nonsense:model cannot be asked"),
+    ],
+)
+def test_without_a_key_there_is_a_reason_instead_of_a_model(name: str, environment: dict[str, str], reason: str):
+    unusable = language_model(name, {}, environment)
+    assert isinstance(unusable, Unusable)
+    assert reason in unusable.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "environment"),
+    [
+        ("openai:gpt-5-mini", {"OPENAI_API_KEY": "k"}),
+        ("openai-chat:mine", {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}),
+        ("ollama:qwen3", {"OLLAMA_BASE_URL": "http://127.0.0.1:1/v1"}),
+    ],
+)
+def test_other_providers_are_a_matter_of_names(name: str, environment: dict[str, str]):
+    assert isinstance(language_model(name, {}, environment), LanguageModel)
+
+
+def test_models_are_chosen_by_task():
+    names = {Task.strong: "anthropic:claude-sonnet-4-5", Task.fast: "anthropic:claude-haiku-4-5"}
+    models = Models(names, environment={"ANTHROPIC_API_KEY": "k"})
+    fast = models.choose(Task.fast)
+    assert isinstance(fast, LanguageModel)
+    assert fast.name == "anthropic:claude-haiku-4-5"
+    assert models.choose(Task.fast) is fast

@@ -1,0 +1,24 @@
+"""Each test of the books runs on SQLite and on PostgreSQL."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from memory.database import Database
+from tests.databases import Backend, drop, fresh
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path):
+    backend: Backend = request.param
+    address = fresh(backend, tmp_path)
+    yield address
+    drop(address)
+
+
+@pytest.fixture
+async def database(url: str) -> AsyncGenerator[Database]:
+    opened = Database(url)
+    yield opened
+    await opened.close()

@@ -1,0 +1,224 @@
+"""The purse: what is reserved, refused, settled and lost, and that nobody overruns a limit."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Usage, micro
+from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from memory import spend
+from memory.database import Database
+from memory.spend import StoredPurse
+from tests.accounts import unaccounted
+from tests.clock import MovableClock
+
+USED = Usage(input_tokens=1000, output_tokens=100, cache_read_tokens=200)
+DEAR = Limits()
+
+
+def run(number: int = 1, repository: int = 7, installation: int = 3) -> Run:
+    where = RepositoryRef(installation_id=installation, id=repository, owner="octo", name="shop")
+    return Run(
+        id=f"run-{repository}-{number}",
+        repository=where,
+        number=number,
+        head_sha="b" * 40,
+        base_sha="a" * 40,
+        trigger=Trigger.pull_request,
+        attempt=1,
+        fence=1,
+        state=RunState.running,
+    )
+
+
+def purse(database: Database, of: Run, limits: Limits = DEAR, clock: MovableClock | None = None) -> StoredPurse:
+    return StoredPurse(database, of, Phase.review, limits, clock or MovableClock())
+
+
+async def reserved(purse: StoredPurse, amount: int, step: str = "a step") -> Reservation:
+    reservation = await purse.reserve(step, "m", amount)
+    assert isinstance(reservation, Reservation)
+    return reservation
+
+
+def answered(amount: int | None) -> Receipt:
+    return Receipt(outcome=Outcome.answered, amount=amount, usage=USED, seconds=0.5)
+
+
+async def test_a_call_is_reserved_at_its_worst_and_settled_at_what_it_cost(database: Database):
+    mine = purse(database, run())
+    reservation = await reserved(mine, 50_000)
+    assert (await spend.of_run(database, run().id)).reserved == 50_000
+
+    assert await mine.settle(reservation, answered(1234)) == 1234
+
+    total = await spend.of_run(database, run().id, Phase.review)
+    assert (total.amount, total.reserved, total.calls, total.usage) == (1234, 0, 1, USED)
+    assert not await unaccounted(database)
+
+
+async def test_missing_usage_costs_the_reservation(database: Database):
+    mine = purse(database, run())
+    await mine.settle(await reserved(mine, 50_000), Receipt(outcome=Outcome.answered, amount=None))
+
+    assert (await spend.of_run(database, run().id)).amount == 50_000
+
+
+async def test_settling_twice_counts_once(database: Database):
+    mine = purse(database, run())
+    reservation = await reserved(mine, 50_000)
+    await mine.settle(reservation, answered(10))
+    await mine.settle(reservation, answered(20))
+
+    assert (await spend.of_run(database, run().id)).amount == 10
+    assert not await unaccounted(database)
+
+
+async def test_a_call_lost_in_flight_is_charged_in_full_and_its_repetition_anew(database: Database):
+    await reserved(purse(database, run()), 50_000)
+    again = purse(database, run())  # after the crash
+    await again.settle(await reserved(again, 50_000), answered(1000))
+
+    assert [(row.state, row.amount) for row in await spend.calls(database, run().id)] == [
+        ("lost", 50_000),
+        ("settled", 1000),
+    ]
+    assert not await unaccounted(database)
+
+
+async def test_other_steps_stay_reserved(database: Database):
+    mine = purse(database, run())
+    await reserved(mine, 10, "one")
+    await reserved(mine, 20, "two")
+
+    assert (await spend.of_run(database, run().id)).reserved == 30
+
+
+async def test_a_run_that_ended_leaves_nothing_reserved(database: Database):
+    await reserved(purse(database, run()), 10)
+
+    assert await spend.close(database, run().id, datetime.now(UTC)) == 1
+    assert not await unaccounted(database)
+
+
+@pytest.mark.parametrize(
+    ("limits", "scope"),
+    [
+        (Limits(phase={Phase.review: 100}), Scope.phase),
+        (Limits(run=100), Scope.run),
+        (Limits(day=100), Scope.day),
+        (Limits(installation=100), Scope.installation),
+    ],
+)
+async def test_each_limit_holds_to_the_cent_and_says_so(database: Database, limits: Limits, scope: Scope):
+    mine = purse(database, run(), limits)
+    await reserved(mine, 60, "one")
+
+    refused = await mine.reserve("two", "m", 41)
+    assert isinstance(refused, Refusal)
+    assert (refused.scope, refused.current, refused.limit, refused.wanted) == (scope, 60, 100, 41)
+    assert await reserved(mine, 40, "three")
+
+
+async def test_other_phases_runs_repositories_and_installations_do_not_count(database: Database):
+    other_phase = StoredPurse(database, run(), Phase.testing, DEAR, MovableClock())
+    await reserved(other_phase, 90)
+    await reserved(purse(database, run(2)), 90)
+    assert await reserved(purse(database, run(), Limits(phase={Phase.review: 100})), 100, "phase")
+    assert await reserved(purse(database, run(3), Limits(run=100)), 100, "run")
+    assert await reserved(purse(database, run(1, repository=8), Limits(day=100)), 100, "day")
+    assert await reserved(purse(database, run(1, 9, installation=4), Limits(installation=100)), 100, "installation")
+
+
+async def test_the_day_is_utc_and_per_repository(database: Database):
+    clock = MovableClock()
+    await reserved(purse(database, run(), Limits(day=100), clock), 100)
+    assert isinstance(await purse(database, run(2), Limits(day=100), clock).reserve("x", "m", 1), Refusal)
+
+    clock.move(days=1)
+    assert await reserved(purse(database, run(2), Limits(day=100), clock), 100)
+    yesterday = await spend.of_repository(database, 7, clock.now().replace(year=clock.now().year))
+    assert yesterday.amount == 100
+    assert (await spend.of_installation(database, 3)).amount == 200
+
+
+async def test_a_call_that_costs_nothing_is_never_refused(database: Database):
+    mine = purse(database, run(), Limits(run=0, day=0))
+    assert await reserved(mine, 0)
+    assert isinstance(await mine.reserve("x", "m", 1), Refusal)
+
+
+async def test_four_fifths_of_a_limit_are_a_warning(database: Database):
+    mine = purse(database, run(), Limits(phase={Phase.review: 100}))
+    assert (await reserved(mine, 79, "one")).warnings == ()
+    assert (await reserved(mine, 1, "two")).warnings == (Scope.phase,)
+
+
+async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Database):
+    limits = Limits(phase={Phase.review: 100}, run=100)
+    assert isinstance(await purse(database, run(), limits).reserve("x", "m", 101), Refusal)
+
+    await spend.grant(database, run(), Phase.review, 50)
+    assert await reserved(purse(database, run(), limits), 150)
+    below = StoredPurse(database, run(), Phase.review, limits, MovableClock(), Ceilings(run=160))
+    refused = await below.reserve("y", "m", 11)
+    assert isinstance(refused, Refusal)
+    assert (refused.scope, refused.limit) == (Scope.phase, 150)
+
+
+async def test_nothing_is_reserved_after_a_stop(database: Database):
+    class Halted(Exception):
+        pass
+
+    async def stop() -> None:
+        raise Halted
+
+    with pytest.raises(Halted):
+        await StoredPurse(database, run(), Phase.review, DEAR, MovableClock(), stop=stop).reserve("x", "m", 1)
+    assert (await spend.of_run(database, run().id)).calls == 0
+
+
+async def test_cost_by_phase_and_model(database: Database):
+    mine = purse(database, run())
+    for model, amount in (("dear", 500), ("cheap", 5), ("dear", 100)):
+        reservation = await mine.reserve(model + str(amount), model, 1000)
+        assert isinstance(reservation, Reservation)
+        await mine.settle(reservation, answered(amount))
+
+    found = await spend.shares(database, run_id=run().id)
+    assert [(share.phase, share.model, share.spent.amount, share.spent.calls) for share in found] == [
+        ("review", "dear", 600, 2),
+        ("review", "cheap", 5, 1),
+    ]
+
+
+async def test_b1_twenty_runs_race_for_the_last_dollar(url: str):
+    """T-B1, with a connection pool per worker, as in processes of their own."""
+    limits = Limits(day=MICRO)
+    workers = [Database(url) for _ in range(4)]
+    wanted = micro("0.15")
+
+    async def one(index: int) -> int:
+        mine = purse(workers[index % 4], run(index), limits)
+        got = await mine.reserve("ask", "m", wanted)
+        if isinstance(got, Refusal):
+            return 0
+        await asyncio.sleep(0.001 * (index % 5))
+        await mine.settle(got, answered(wanted))
+        return 1
+
+    lucky = sum(await asyncio.gather(*map(one, range(20))))
+    assert lucky == 6
+    assert (await spend.of_repository(workers[0], 7)).amount == 6 * wanted
+    assert not await unaccounted(workers[0], limits)
+    for worker in workers:
+        await worker.close()
+
+
+async def test_settling_below_the_reservation_gives_money_back(database: Database):
+    limits = Limits(run=100)
+    mine = purse(database, run(), limits)
+    await mine.settle(await reserved(mine, 100, "one"), answered(30))
+
+    assert await reserved(mine, 70, "two")

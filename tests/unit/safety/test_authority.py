@@ -1,0 +1,124 @@
+"""Who may do what: CONTRACT's tables, one case per row, each with who may and who may not."""
+
+import pytest
+
+from domain.slash import (
+    SLASH,
+    Approve,
+    AskReview,
+    Deploy,
+    Dismiss,
+    Level,
+    RefusalCode,
+    Refused,
+    Rollback,
+    SlashCommand,
+    Verb,
+)
+from handlers.slash import read_line
+from safety.authority import GATES, ROLES, Facts, Gate, authorise, waived
+
+LEAST = {
+    "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI"],
+    "triage": ["review", "review full", "test", "explain F-AEGTUI"],
+    "write": [
+        *["dismiss F-AEGTUI x", "undismiss F-AEGTUI", "remember x", "forget M-4ZK9QX", "fix F-AEGTUI"],
+        *["run", "plan", "retry", "resume", "cancel", "continue 5usd"],
+        *["legitimate", "violation", "needs-review", "whitelist F-AEGTUI file x"],
+        *["accept", "abort", "missed x", "rollback C-4ZK9QX"],
+    ],
+    "maintain": ["deploy production", "rollback production", "approve", "reject x", "delegate @ann", "suggest"],
+    "admin": ["level 3", "pause", "unpause"],
+}
+ROWS = [(written, least) for least, rows in LEAST.items() for written in rows]
+
+
+def _asked(written: str) -> SlashCommand:
+    return SLASH.validate_python(read_line(f"/forge {written}"))
+
+
+def _code(asked: SlashCommand, facts: Facts, gate: Gate | None = None) -> RefusalCode | None:
+    refused = authorise(asked, facts) if gate is None else authorise(asked, facts, gate)
+    return None if refused is None else refused.code
+
+
+def test_every_verb_has_a_row() -> None:
+    assert {_asked(written).verb for written, _ in ROWS} == set(Verb)
+
+
+@pytest.mark.parametrize(("written", "least"), ROWS)
+def test_the_least_role_may_and_the_one_below_may_not(written: str, least: str) -> None:
+    asked = _asked(written)
+    for role in ROLES:
+        expected = None if ROLES.index(role) >= ROLES.index(least) else RefusalCode.role
+        assert _code(asked, Facts(role)) is expected
+    below = authorise(asked, Facts("none"))
+    assert below == Refused(code=RefusalCode.role, verb=asked.verb, needed=least, held="none")
+
+
+@pytest.mark.parametrize(("written", "_least"), ROWS)
+@pytest.mark.parametrize("role", ["", "owner", "ADMIN", "release engineer"])
+def test_an_unknown_role_counts_as_none(written: str, _least: str, role: str) -> None:
+    assert _code(_asked(written), Facts(role)) is RefusalCode.role
+
+
+@pytest.mark.parametrize(("written", "_least"), ROWS)
+def test_neither_apps_nor_edits_command(written: str, _least: str) -> None:
+    assert _code(_asked(written), Facts("admin", is_app=True)) is RefusalCode.app
+    assert _code(_asked(written), Facts("admin", is_edited=True)) is RefusalCode.edited
+
+
+@pytest.mark.parametrize("written", ["review", "review full", "test"])
+def test_on_a_fork_without_an_ok_it_takes_write(written: str) -> None:
+    asked = _asked(written)
+    refused = authorise(asked, Facts("triage", needs_ok=True))
+    assert refused is not None
+    assert (refused.needed, refused.fork) == ("write", True)
+    assert _code(asked, Facts("write", needs_ok=True)) is None
+    assert _code(asked, Facts("triage", needs_ok=False)) is None
+
+
+def test_a_fork_asks_no_more_of_what_runs_nothing() -> None:
+    assert _code(_asked("status"), Facts("read", needs_ok=True)) is None
+    assert _code(_asked("explain F-AEGTUI"), Facts("triage", needs_ok=True)) is None
+
+
+def test_the_author_does_not_dismiss_but_takes_back() -> None:
+    author = Facts("admin", is_author=True)
+    assert _code(Dismiss(reason="x"), author) is RefusalCode.author
+    assert _code(_asked("undismiss F-AEGTUI"), author) is None
+    assert _code(AskReview(), author) is None
+
+
+def test_where_nobody_else_could_the_author_does() -> None:
+    alone = Facts("admin", is_author=True, is_alone=True)
+    assert _code(Dismiss(reason="x"), alone) is None
+    assert waived(Dismiss(reason="x"), alone)
+    assert not waived(AskReview(), alone)
+    assert not waived(Dismiss(reason="x"), Facts("admin", is_alone=True))
+    assert _code(Dismiss(reason="x"), Facts("triage", is_author=True, is_alone=True)) is RefusalCode.role
+
+
+@pytest.mark.parametrize(("name", "gate"), GATES.items())
+def test_gates(name: str, gate: Gate) -> None:
+    """T-P1 and T-P2: below the gate's role nobody decides, and not the author where it says so."""
+    below = ROLES[ROLES.index(gate.role) - 1]
+    assert _code(Approve(gate=name), Facts(gate.role), gate) is None
+    assert _code(Approve(gate=name), Facts(below), gate) is RefusalCode.role
+    author = Facts("admin", is_author=True)
+    assert _code(Approve(gate=name), author, gate) is (RefusalCode.author if gate.not_author else None)
+    requester = Facts("admin", is_requester=True)
+    assert _code(Approve(gate=name), requester, gate) is (RefusalCode.requester if gate.not_requester else None)
+
+
+def test_a_gate_nobody_described_takes_the_strictest() -> None:
+    assert _code(Approve(), Facts("write")) is RefusalCode.role
+    assert _code(Approve(), Facts("maintain", is_author=True)) is RefusalCode.author
+    assert _code(Approve(), Facts("maintain")) is None
+
+
+def test_production_takes_maintain_and_elsewhere_write_is_enough() -> None:
+    for asked in (Deploy(environment="staging"), Rollback(environment="staging")):
+        assert _code(asked, Facts("write", is_production=False)) is None
+        assert _code(asked, Facts("write", is_production=True)) is RefusalCode.role
+    assert _code(Level(level=0), Facts("maintain")) is RefusalCode.role
