@@ -115,10 +115,11 @@ async def ask(
     :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
     """
     asking = _Asking(question, schema, model, purse, patience)
-    answer = await asking.once(None)
-    if answer.value is None and asking.repairable:
-        answer = await asking.once(answer.problem)
-    return answer
+    async with model.model:  # closes its connections
+        answer = await asking.once(None)
+        if answer.value is None and asking.repairable:
+            answer = await asking.once(answer.problem)
+        return answer
 
 
 class _Asking:

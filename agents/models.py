@@ -80,7 +80,7 @@ def language_model(
         return Unusable(f"{name} cannot be asked: {key[0]} is not set.")
     try:
         model = infer_model(name, lambda kind: _provider(kind, environment))
-    except (UserError, ImportError) as error:
+    except (UserError, ImportError, ValueError) as error:
         return Unusable(f"{name} cannot be asked: {_first_line(error)}")
     cost, notice = price(name, prices)
     return LanguageModel(name, model, cost, notice)

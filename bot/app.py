@@ -134,7 +134,7 @@ def application(running: Forge) -> web.Application:
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
-    health = Health(running.services.database, running.workflows, running.settings.data_dir)
+    health = Health(running.workflows, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)
     if running.settings.serves_metrics:

@@ -9,7 +9,6 @@ import structlog
 from aiohttp import web
 
 from domain.errors import DatabaseUnavailable
-from memory.database import Database
 from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
@@ -21,8 +20,7 @@ LEAST_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 class Health:
     """Answers ``/healthz`` and ``/readyz``."""
 
-    def __init__(self, database: Database, workflows: WorkflowEngine, data_dir: Path) -> None:
-        self._database = database
+    def __init__(self, workflows: WorkflowEngine, data_dir: Path) -> None:
         self._workflows = workflows
         self._data_dir = data_dir
         self._asked = asyncio.Lock()
@@ -59,7 +57,7 @@ class Health:
     async def _database_answers(self) -> bool:
         try:
             async with asyncio.timeout(3):
-                await self._database.ping()
+                await self._workflows.renew()
         except (DatabaseUnavailable, TimeoutError) as error:
             log.warning("not_ready", error=str(error))
             return False

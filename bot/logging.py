@@ -40,6 +40,7 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
         cache_logger_on_first_use=False,
     )
     logging.setLogRecordFactory(Record)
+    logging.raiseExceptions = False  # a handler that fails would print the arguments as they are
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     sys.excepthook = _print_uncaught
     threading.excepthook = _print_uncaught_in_thread

@@ -69,7 +69,7 @@ def _of_paragraph(tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags
     written = ["".join(map(_source, line)) for line in lines]
     in_table = _in_table(written)
     for index, (line, text) in enumerate(zip(lines, written, strict=True)):
-        is_plain = not open_tags.any and not in_table[index] and line != [] and line[0].type == "text"
+        is_plain = not open_tags.any and not in_table[index] and line != []
         open_tags.follow("", line)
         if is_plain and line[0].level == 0 and _STARTS.match(text) and (index or _STARTS_RAW.match(first_raw)):
             yield text.rstrip(" \t")

@@ -17,7 +17,6 @@ from sqlalchemy import (
     event,
     inspect,
     make_url,
-    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
@@ -200,14 +199,6 @@ class Database:
     def dialect(self) -> str:
         """``sqlite`` or ``postgresql``."""
         return self._engine.dialect.name
-
-    async def ping(self) -> None:
-        """Prove that the database answers and can be written to: a row is written as it was.
-
-        :raises DatabaseUnavailable: if it does not.
-        """
-        async with self.transaction() as session:
-            await session.execute(text("UPDATE executors SET pid = pid"))
 
     async def close(self) -> None:
         await self._engine.dispose()

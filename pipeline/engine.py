@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
-from dbos.error import DBOSNonExistentWorkflowError
+from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
 from domain.commands import COMMAND
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
@@ -119,7 +119,7 @@ class WorkflowEngine:
 
     @property
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return self._renew, self._wake_due, self._adopt, self._go_on
+        return self.renew, self._wake_due, self._adopt, self._go_on
 
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:
@@ -182,7 +182,11 @@ class WorkflowEngine:
                 log.exception("sweep.failed", sweep=work.__name__)
             await asyncio.sleep(self._settings.heartbeat if work != self._wake_due else 1.0)
 
-    async def _renew(self) -> None:
+    async def renew(self) -> None:
+        """Renew the lease, a write that also proves that the database takes part.
+
+        :raises DatabaseUnavailable: if it does not.
+        """
         other = await executors.take(self._services.database, self._holder, self._services.clock.now())
         self._lost = other is not None
         if other is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from domain import replies, texts
+from domain import config_texts, replies, texts
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
 from domain.errors import Superseded, Unprocessable
@@ -85,6 +85,23 @@ class Publisher:
         bodies = await self.host.comments_of_review(run.repository, run.number, review_id)
         named = {finding.id: comment for finding in inline for comment, body in bodies.items() if finding.id in body}
         await findings.note_comments(self.database, run, named)
+
+    async def show_configuration(
+        self, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]
+    ) -> None:
+        """Create the check on the configuration file, complete at once."""
+        check = _check(run, "completed", text, conclusion, tuple(annotations)).model_copy(
+            update={"name": config_texts.CHECK_NAME, "external_id": f"{run.id}:config", "buttons": ()}
+        )
+
+        async def find() -> int | None:
+            found = await self.host.find_check_run(run.repository, run.head_sha, check.external_id)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await self.host.create_check_run(run.repository, check)).id
+
+        await self._once(run, "configuration", "check", find, create)
 
     async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
         """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""

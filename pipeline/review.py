@@ -14,9 +14,10 @@ from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Supersede
 from domain.findings import Finding
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
-from domain.runs import ReasonCode, Run, RunState
+from domain.runs import ReasonCode, Run, RunState, Trigger
 from memory import checkpoints, dismissals, findings, permits, runs
 from pipeline import configuration, threads
+from pipeline.config_check import config_check
 from pipeline.journal import WorkflowJournal
 from pipeline.publish import choose_inline
 from pipeline.services import Services
@@ -82,7 +83,9 @@ class ReviewRun:
         if settings.excluded is not None:
             await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
             return ReasonCode.excluded.value
-        await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
+        touched = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
+        if touched:
+            await self._journal.step("check the configuration file", self._check_configuration)
         await self._journal.step("post the review", lambda: self._post(settings))
         await self._journal.step("settle the threads", self._settle)
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
@@ -97,7 +100,12 @@ class ReviewRun:
     async def _configure(self) -> JsonValue:
         loaded = await configuration.load(self._services.host, self._services.database, self._run.repository)
         pull_request = await self._services.host.pull_request(self._run.repository, self._run.number)
-        reason = exclusion(pull_request, loaded.configuration.review, self._run.repository.id)
+        reason = exclusion(
+            pull_request,
+            loaded.configuration.review,
+            self._run.repository.id,
+            asked=self._run.trigger is not Trigger.pull_request,
+        )
         return Settings(
             configuration=loaded.configuration,
             problem=loaded.problem,
@@ -116,7 +124,10 @@ class ReviewRun:
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:
-        """Run the layers on the code and keep the result as the phase's checkpoint."""
+        """Run the layers on the code and keep the result as the phase's checkpoint.
+
+        Answers whether the change touches the repository's configuration of Forge.
+        """
         services, run = self._services, self._run
         started = time.perf_counter()
         mirror = await self._mirror()
@@ -135,11 +146,20 @@ class ReviewRun:
         held = await dismissals.among(services.database, run.repository, [f.fingerprint for f in review.findings])
         timed = with_dismissals(review, held).model_copy(update={"seconds": time.perf_counter() - started})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
-        return {"findings": len(review.findings), "decision": review.decision, "risk": review.risk.score}
+        return configuration.PATH in change.paths
+
+    async def _check_configuration(self) -> JsonValue:
+        """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
+        services, run = self._services, self._run
+        loaded = await configuration.load(services.host, services.database, run.repository)
+        at_head = (await (await self._mirror()).read(run.head_sha, [configuration.PATH])).get(configuration.PATH)
+        found = config_check(at_head, loaded.configuration, loaded.below)
+        await self._publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
+        return found.conclusion
 
     async def _post(self, settings: Settings) -> JsonValue:
         review, inline, before = await self._said(settings)
-        if inline:
+        if inline and not settings.configuration.review.dry_run:
             await self._publisher.post_review(self._run, review, inline, before)
         return [finding.id for finding in inline]
 

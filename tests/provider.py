@@ -27,7 +27,7 @@ class Provider:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(await request.json())
-        self.headers.append(dict(request.headers))
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         return await reply(request)
 

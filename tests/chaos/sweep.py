@@ -45,7 +45,7 @@ class Sweep:
         self.points = list(self._stage.passed)
         return self.points
 
-    async def killat(self, points: Collection[Point]) -> Result:
+    async def kill_at(self, points: Collection[Point]) -> Result:
         """Play it once for each point and die there: in the end nothing may differ from the undisturbed run."""
         for point in points:
             found = await self._play(str(point), self._new(self._scene), at(point))
@@ -69,7 +69,7 @@ class Sweep:
         self._compare(where, await self._play(where, self._new(self._scene), dies))
         return self.result
 
-    async def interruptat(self, points: Collection[Point], *, kill: bool) -> Result:
+    async def interrupt_at(self, points: Collection[Point], *, kill: bool) -> Result:
         """Have a push, or the closing, happen and be dealt with while the process is at a point.
 
         :param kill: and then it dies there.

@@ -309,3 +309,25 @@ async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
     await told.rest()
     check = told.check(repository, head)
     assert (check.conclusion, "Switched off by the repository" in (check.summary or "")) == ("success", True)
+
+
+async def test_mistake_in_the_configuration_is_annotated(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(
+        repository, "feature", {".github/forge.yml": "review:\n  drafts: true\n  max_coments: 3\n"}, base="main"
+    )
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [check] = told.github.check_runs(repository, head, "Forge / config")
+    assert check.conclusion == "failure"
+    assert [(each["path"], each["start_line"]) for each in check.annotations] == [(".github/forge.yml", 3)]
+    assert "max_comments" in check.annotations[0]["message"]
+
+
+async def test_dry_run_posts_no_comments(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {dry_run: true}\n"})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert told.reviews(pull) == []

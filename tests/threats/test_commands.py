@@ -92,6 +92,7 @@ def test_t_p5_shown_is_not_said(body: str) -> None:
         "/forge dismiss F-AEGTU\u0406 fine",  # Cyrillic I
         "/forge dismiss F-AEGTUI\u200b fine",
         "/forge \u017ftatus",  # long s, which case folding makes an s
+        "/forge rollbac\u212a staging",  # Kelvin sign, the lower case of which is a k
     ],
 )
 def test_t_p6_look_alikes_are_mistakes(written: str) -> None:

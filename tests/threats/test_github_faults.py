@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -193,7 +194,11 @@ async def test_g3_a_comparison_that_cannot_be_had_is_no_approval(told: Story) ->
 @ONE
 async def test_g4_the_token_expires_in_the_middle(told: Story) -> None:
     repository, alice, head = await proposed(told)
-    on_first(told, "in_progress", lambda: told.clock.move(minutes=70))
+
+    async def expire() -> None:
+        told.clock.move(minutes=70)
+
+    on_first(told, "in_progress", expire)
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
     assert minted(told) == 2
@@ -202,7 +207,11 @@ async def test_g4_the_token_expires_in_the_middle(told: Story) -> None:
 @ONE
 async def test_g4_the_token_is_refused_in_the_middle(told: Story) -> None:
     repository, alice, head = await proposed(told)
-    on_first(told, "in_progress", told.github.world.tokens.clear)
+
+    async def revoke() -> None:
+        told.github.world.tokens.clear()
+
+    on_first(told, "in_progress", revoke)
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
     assert minted(told) == 2
@@ -212,16 +221,14 @@ def minted(told: Story) -> int:
     return sum(request.path.endswith("/access_tokens") for request in told.github.requests)
 
 
-def on_first(told: Story, status: str, act: object) -> None:
-    """Act once a check has that status for the first time, before Forge hears of it."""
+def on_first(told: Story, status: str, act: Callable[[], Awaitable[None]]) -> None:
+    """Act once a check has that status or conclusion for the first time, before Forge hears of it."""
     left = [act]
 
     async def hook(request: RequestInfo, moment: Moment) -> None:
         said = request.body.get("conclusion") or request.body.get("status")
         if moment == "after" and said == status and left:
-            answer = left.pop()()  # pyright: ignore
-            if asyncio.iscoroutine(answer):
-                await answer
+            await left.pop()()
 
     told.github.on_write(hook)
 
@@ -290,7 +297,7 @@ async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
 @ONE
 async def test_o4_a_pull_request_with_two_hundred_findings(told: Story) -> None:
     """T-O4: more than 50 annotations and more than 65,535 characters."""
-    name = "/".join(["a_folder_with_a_rather_long_name"] * 7) + "/app.py"
+    name = "/".join(["a_folder_with_a_rather_long_name"] * 12) + "/app.py"
     lines = "".join(f"VALUE_{number} = missing_{number}\n" for number in range(200))
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {name: lines}, base="main")
@@ -300,10 +307,10 @@ async def test_o4_a_pull_request_with_two_hundred_findings(told: Story) -> None:
     check = told.check(repository, head)
     assert check.conclusion == "failure"
     assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 201))
-    assert 30_000 < len(check.text or "") <= 65_535
     assert len(check.summary or "") <= 65_535
+    assert 60_000 < len(check.text or "") <= 65_535
+    assert (check.text or "").endswith("*Shortened: GitHub shows no more than 65,535 characters here.*")
     comments = told.comments(pull)
     assert len(comments) == 25
     [review] = told.reviews(pull)
-    assert "175 more findings" in review.body
-    assert "see the check" in review.body
+    assert "175 more findings in the check `Forge / review`" in review.body

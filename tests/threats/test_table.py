@@ -19,10 +19,10 @@ def test_every_test_is_of_a_known_case() -> None:
 
 
 def test_the_table_is_written_between_its_marks() -> None:
-    document = with_table(f"before\n{BEGIN}\nstale\n{END}\nafter\n", {"T-W1": PASSES})
+    document = with_table(f"before\n{BEGIN}\nwritten before\n{END}\nafter\n", {"T-W1": PASSES})
     assert document.startswith(f"before\n{BEGIN}\n")
     assert document.endswith(f"{END}\nafter\n")
-    assert "stale" not in document
+    assert "written before" not in document
     results = listed(document)
     assert (results["T-W1"], results["T-W2"]) == (PASSES, NOT_YET)
     assert with_table(document, {"T-W1": PASSES}) == document

@@ -62,6 +62,7 @@ async def test_values_travel_beside_the_query(kit: Kit) -> None:
     ("answer", "expected"),
     [
         (_error("NOT_FOUND"), NotFound),
+        (_error("NOT_FOUND", "Could not resolve to a node 'timeout'"), NotFound),
         (_error("FORBIDDEN"), Forbidden),
         (_error("INSUFFICIENT_SCOPES"), Forbidden),
         (_error("UNPROCESSABLE"), Unprocessable),
