@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
     AgentRunError,
-    ModelAPIError,
     ModelConnectionError,
     ModelHTTPError,
     ModelRateLimitError,
@@ -246,8 +245,6 @@ def _explained(name: str, error: Exception, attempts: int) -> str:
         return f"{name} answered with HTTP {error.status_code}{tries}."
     if isinstance(error, ModelConnectionError):
         return f"{name} could not be reached{tries}."
-    if isinstance(error, ModelAPIError):
-        return f"The provider of {name} refused the call{tries}."
     return f"{name} answered with something that cannot be read{tries}."
 
 

@@ -22,15 +22,17 @@ from domain.commands import (
 from domain.errors import CodeHostError, ForgeError, Superseded
 from domain.ports import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
+from domain.slash import AskReview
 from memory import deliveries, runs, waits
 from memory.runs import Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.obey import Obedience
 from pipeline.services import Services
+from pipeline.standing import give_ok, look
 from pipeline.steps import noted
 from pipeline.threads import note
-from safety.authority import refusal
+from safety.authority import authorise
 
 log = structlog.get_logger(__name__)
 
@@ -109,11 +111,15 @@ class Dispatch:
         return f"run {admitted.run.id}"
 
     async def _review_again(self, command: ReviewCheckedHead) -> str:
-        refused = await self._journal.step("ask for permission", lambda: self._refusal(command))
+        numbers = cast(list[int], await self._journal.step("find", lambda: self._numbers(command)))
+        outcomes = [await self._review_one_again(command, number) for number in numbers]
+        return ", ".join(outcomes) or "no open pull request has this head"
+
+    async def _review_one_again(self, command: ReviewCheckedHead, number: int) -> str:
+        refused = await self._journal.step("ask for permission", lambda: self._refusal(command, number))
         if refused is not None:
             return str(refused)
-        numbers = cast(list[int], await self._journal.step("find", lambda: self._numbers(command)))
-        again = [
+        return await self.review(
             ReviewPullRequest(
                 repository=command.repository,
                 number=number,
@@ -122,9 +128,7 @@ class Dispatch:
                 repeat=Repeat.always,
                 sender=command.sender,
             )
-            for number in numbers
-        ]
-        return ", ".join([await self.review(each) for each in again]) or "no open pull request has this head"
+        )
 
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End what runs on a pull request; the runs that were stopped."""
@@ -218,9 +222,16 @@ class Dispatch:
             await self._services.publisher.close(run)
         return None
 
-    async def _refusal(self, command: ReviewCheckedHead) -> JsonValue:
-        role = await self._services.host.permission(command.repository, command.sender.login, command.sender.id)
-        return refusal(role, "triage")
+    async def _refusal(self, command: ReviewCheckedHead, number: int) -> JsonValue:
+        """Why the sender may not ask for another review; a button says the same as the command (SPEC W5)."""
+        standing = await look(self._services, command.repository, number, command.sender)
+        refused = authorise(AskReview(full=True), standing.facts)
+        if refused is not None:
+            return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"
+        head = None if standing.pull_request is None else standing.pull_request.head_sha
+        if standing.gives_ok and head == command.head_sha:
+            await give_ok(self._services, command.repository, number, command.head_sha, command.sender)
+        return None
 
     async def _numbers(self, command: ReviewCheckedHead) -> JsonValue:
         """The pull requests a check belongs to: by its run, by our runs on its head, or by asking GitHub."""

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Protocol
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from domain import replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
-from domain.errors import CodeHostError, Recovery
+from domain.errors import CodeHostError, RateLimited
 from domain.findings import Finding
-from domain.ports import PullRequest
 from domain.replies import Answer
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
-from domain.slash import AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
+from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
 from memory import checkpoints, dismissals, findings, ledger, permits, runs, waits
 from pipeline import reconclude
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
-from safety.authority import Facts, authorise, refusal
+from pipeline.standing import Standing, give_ok, look
+from safety.authority import authorise
 
 
 class Runs(Protocol):
@@ -36,14 +36,6 @@ class Runs(Protocol):
     async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
         """End what runs in a repository; how many runs that were."""
         ...
-
-
-class _Seen(BaseModel):
-    """Who commands, and the pull request, at this moment. ``role`` is None if GitHub did not say it."""
-
-    role: str | None
-    pull_request: PullRequest | None
-    has_ok: bool
 
 
 class Obedience:
@@ -69,19 +61,22 @@ class Obedience:
         """Carry one line out; the answer to it."""
         if isinstance(asked, Mistake):
             return replies.mistake(asked)
-        seen = _Seen.model_validate(await self._journal.step("ask for permission", self._look))
-        if seen.role is None:
+        if not ENTRIES[asked.verb].works:
+            return replies.not_available(asked.verb)
+        known = await self._journal.step("ask for permission", self._look)
+        if known is None:
             return replies.cannot_ask(self._command.sender.login)
-        refused = authorise(asked, self._facts(seen, seen.role))
+        standing = Standing.model_validate(known)
+        refused = authorise(asked, standing.facts)
         if refused is not None:
             await self._journal.step("note the refusal", lambda: self._note(refused))
             return replies.refused(refused, self._command.sender.login)
-        return await self._carry_out(asked, seen)
+        return await self._carry_out(asked, standing)
 
-    async def _carry_out(self, asked: SlashCommand, seen: _Seen) -> str:
+    async def _carry_out(self, asked: SlashCommand, standing: Standing) -> str:
         match asked.verb:
             case Verb.review:
-                return await self._review(asked.full, seen)
+                return await self._review(asked.full, standing)
             case Verb.cancel:
                 ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
                 return replies.cancelled(ended[0]) if ended else replies.nothing_to_cancel()
@@ -101,31 +96,15 @@ class Obedience:
     # --- who commands -------------------------------------------------------------------------------------------
 
     async def _look(self) -> JsonValue:
-        host, command = self._services.host, self._command
+        """Who commands, asked at this moment; None if GitHub did not say."""
+        command = self._command
+        number = command.number if command.is_pull_request else None
         try:
-            role = await host.permission(command.repository, command.sender.login, command.sender.id)
-            pull_request = (
-                await host.pull_request(command.repository, command.number) if command.is_pull_request else None
-            )
-        except CodeHostError as error:
-            if error.recovery is Recovery.wait:
-                raise
-            return _Seen(role=None, pull_request=None, has_ok=False).model_dump(mode="json")
-        ok = pull_request is not None and await permits.has_ok(
-            self._services.database, command.repository, command.number, pull_request.head_sha
-        )
-        return _Seen(role=role, pull_request=pull_request, has_ok=ok).model_dump(mode="json")
-
-    def _facts(self, seen: _Seen, role: str) -> Facts:
-        pull_request = seen.pull_request
-        return Facts(
-            role=role,
-            is_app=self._command.sender.is_app,
-            is_author=self._command.sender.id == self._command.opened_by,
-            needs_ok=pull_request is not None
-            and pull_request.is_from_fork(self._command.repository.id)
-            and not seen.has_ok,
-        )
+            return (await look(self._services, command.repository, number, command.sender)).model_dump(mode="json")
+        except RateLimited:
+            raise
+        except CodeHostError:
+            return None
 
     async def _note(self, refused: Refused) -> JsonValue:
         """A refusal is part of the audit."""
@@ -141,45 +120,41 @@ class Obedience:
 
     # --- runs ---------------------------------------------------------------------------------------------------
 
-    async def _review(self, full: bool, seen: _Seen) -> str:
-        command, pull_request = self._command, seen.pull_request
+    async def _review(self, full: bool, standing: Standing) -> str:
+        command, pull_request = self._command, standing.pull_request
         if pull_request is None:
             return replies.only_on_pull_requests(Verb.review)
         if not pull_request.is_open:
             return replies.nothing_to_review()
-        if command.head_sha not in {None, pull_request.head_sha}:
-            return replies.head_moved(pull_request.head_sha)
-        gives_ok = (
-            pull_request.is_from_fork(command.repository.id)
-            and not seen.has_ok
-            and refusal(seen.role or "none", "write") is None
-        )
-        if gives_ok:
-            await self._journal.step("give the ok", lambda: self._give_ok(pull_request.head_sha))
+        head = pull_request.head_sha
+        if command.head_sha not in {None, head}:
+            return replies.head_moved(head)
+        if standing.gives_ok and not await self._journal.step("give the ok", lambda: self._give_ok(head)):
+            return replies.head_moved(head)
         outcome = await self._runs.review(
             ReviewPullRequest(
                 repository=command.repository,
                 number=command.number,
-                head_sha=pull_request.head_sha,
+                head_sha=head,
                 trigger=Trigger.command,
-                repeat=Repeat.always if full or gives_ok else Repeat.never,
+                repeat=Repeat.always if full or standing.gives_ok else Repeat.never,
                 sender=command.sender,
             )
         )
         if not outcome.startswith("run "):
-            return replies.reviewed_before(pull_request.head_sha)
-        return replies.reviewing(pull_request.head_sha, full, gives_ok)
+            return replies.reviewed_before(head)
+        return replies.reviewing(head, full, standing.gives_ok)
 
     async def _give_ok(self, head_sha: str) -> JsonValue:
-        await permits.give_ok(
-            self._services.database,
-            self._command.repository,
-            self._command.number,
-            head_sha,
-            self._command.sender,
-            self._services.clock.now(),
-        )
-        return None
+        """The ok is for a head that was there when it was written: one pushed since is not meant (T-F3)."""
+        command = self._command
+        past = await runs.of_pull_request(self._services.database, command.repository.id, command.number)
+        if not any(
+            each.run.head_sha == head_sha and each.began.replace(microsecond=0) <= command.written_at for each in past
+        ):
+            return False
+        await give_ok(self._services, command.repository, command.number, head_sha, command.sender)
+        return True
 
     async def _pause(self) -> str:
         by = await self._journal.step("pause", self._begin_pause)

@@ -10,10 +10,12 @@ from domain.conversation import ReviewThread
 from domain.findings import Category, Finding, Layer, Severity
 from domain.review import Review
 from domain.runs import Run
+from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings
 from pipeline import reconclude
 from pipeline.services import Services
-from safety.authority import refusal
+from pipeline.standing import look
+from safety.authority import authorise
 
 RESOLVED = "resolved without a change"
 
@@ -72,14 +74,10 @@ async def note(services: Services, guid: str, command: NoteThread) -> JsonValue:
 
 
 async def _refusal(services: Services, command: NoteThread) -> str | None:
-    """Only a person with write permission who is not the author speaks by resolving."""
-    if command.sender.is_app:
-        return "resolved by an App"
-    pull_request = await services.host.pull_request(command.repository, command.number)
-    if command.sender.id == pull_request.author_id:
-        return "the author's own signal is a hint"
-    role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
-    return refusal(role, "write")
+    """Resolving a thread says what ``/forge dismiss`` says, so it needs the same permission."""
+    standing = await look(services, command.repository, command.number, command.sender)
+    refused = authorise(Dismiss(reason=RESOLVED), standing.facts)
+    return None if refused is None else f"only a hint: {refused.code.value}"
 
 
 async def _dismiss(services: Services, guid: str, command: NoteThread, finding: Finding) -> str:

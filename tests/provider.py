@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from pydantic import JsonValue
 
 from agents.models import LanguageModel, language_model
 
@@ -32,7 +31,7 @@ class Provider:
         return await reply(request)
 
 
-def reports(value: JsonValue, usage: dict[str, int] | None = USED, tool: str = "report") -> Reply:
+def reports(value: Any, usage: dict[str, int] | None = USED, tool: str = "report") -> Reply:
     block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": value}
     return says([block], usage, "tool_use")
 
@@ -55,7 +54,9 @@ def says(blocks: list[dict[str, Any]], usage: dict[str, int] | None = USED, stop
     return reply
 
 
-def fails(status: int, kind: str = "overloaded_error", **headers: str) -> Reply:
+def fails(status: int, kind: str = "overloaded_error", retry_after: str = "") -> Reply:
+    headers = {"Retry-After": retry_after} if retry_after else {}
+
     async def reply(_request: web.Request) -> web.Response:
         body = {"type": "error", "error": {"type": kind, "message": f"no, {KEY}"}}
         return web.json_response(body, status=status, headers=headers)

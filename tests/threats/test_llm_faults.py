@@ -1,4 +1,4 @@
-"""Rows L of the threat model: whatever a model or its provider does, a call ends in time, in money and with a reason."""
+"""Rows L of the threat model: whatever a model or its provider does, a call ends in time, paid for, with a reason."""
 
 from collections.abc import AsyncGenerator
 
@@ -99,7 +99,7 @@ async def test_l1_a_lasting_trouble_ends_with_a_reason(
 async def test_l1_the_provider_says_how_long_to_wait(provider: tuple[Provider, LanguageModel]):
     """T-L1"""
     there, model = provider
-    there.replies = [fails(429, "rate_limit_error", **{"Retry-After": "20"}), reports(FINE)]
+    there.replies = [fails(429, "rate_limit_error", retry_after="20"), reports(FINE)]
     watch = Watch()
 
     assert (await ask(QUESTION, Note, model, OpenPurse(), watch.patience())).value == FINE
@@ -109,7 +109,7 @@ async def test_l1_the_provider_says_how_long_to_wait(provider: tuple[Provider, L
 async def test_l1_nobody_waits_an_hour_for_a_model(provider: tuple[Provider, LanguageModel]):
     """T-L1"""
     there, model = provider
-    there.replies = [fails(429, "rate_limit_error", **{"Retry-After": "3600"})]
+    there.replies = [fails(429, "rate_limit_error", retry_after="3600")]
     watch = Watch()
 
     answer = await ask(QUESTION, Note, model, OpenPurse(), watch.patience())

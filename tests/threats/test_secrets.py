@@ -39,13 +39,18 @@ def written(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
     """Reads what the process logged; what ``configure`` sets is set back afterwards."""
     factory, root = logging.getLogRecordFactory(), logging.getLogger()
     handlers, hooks = root.handlers[:], (sys.excepthook, threading.excepthook)
-    root.handlers.clear()
     yield lambda: capsys.readouterr().err
     root.handlers[:] = handlers
     logging.setLogRecordFactory(factory)
     logging.raiseExceptions = True
     sys.excepthook, threading.excepthook = hooks
     structlog.reset_defaults()
+
+
+def operate(log_format: str) -> None:
+    """Log as the process does in operation, without the handlers of the tests."""
+    logging.getLogger().handlers.clear()
+    configure(log_format)
 
 
 def fail() -> None:
@@ -62,7 +67,7 @@ def fail() -> None:
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
 def test_t_x3_tracebacks_in_the_log(written: Callable[[], str], log_format: str) -> None:
-    configure(log_format)
+    operate(log_format)
     log = structlog.get_logger("forge")
     try:
         fail()
@@ -78,7 +83,7 @@ def test_t_x3_tracebacks_in_the_log(written: Callable[[], str], log_format: str)
 
 
 def test_t_x3_libraries_with_handlers_of_their_own(written: Callable[[], str]) -> None:
-    configure("json")
+    operate("json")
     library, own = logging.getLogger("a.library"), io.StringIO()
     handler = logging.StreamHandler(own)
     library.addHandler(handler)
@@ -95,7 +100,7 @@ def test_t_x3_libraries_with_handlers_of_their_own(written: Callable[[], str]) -
 
 
 def test_t_x3_exceptions_nobody_caught(written: Callable[[], str]) -> None:
-    configure("json")
+    operate("json")
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
@@ -110,7 +115,7 @@ def test_t_x3_exceptions_nobody_caught(written: Callable[[], str]) -> None:
 
 
 def test_t_x3_a_log_line_that_cannot_be_written(written: Callable[[], str]) -> None:
-    configure("json")
+    operate("json")
     logging.getLogger("x").warning("%d items", f"https://{TOKEN}@github.com")
     closed = logging.StreamHandler(io.StringIO())
     closed.stream.close()
@@ -122,7 +127,7 @@ def test_t_x3_a_log_line_that_cannot_be_written(written: Callable[[], str]) -> N
 
 
 def test_t_o2_no_sequence_reaches_the_log(written: Callable[[], str]) -> None:
-    configure("console")
+    operate("console")
     structlog.get_logger("forge").warning("tool said", text="\x1b]0;owned\x07\x1b[31mred\u202e\r\nforged line")
     logging.getLogger("x").warning("\x1b[31m%s", "red\u202e")
     said = written()
@@ -142,7 +147,7 @@ def test_t_o2_no_sequence_reaches_the_log(written: Callable[[], str]) -> None:
     ],
 )
 def test_t_x2_other_forms_of_a_secret(written: Callable[[], str], form: str) -> None:
-    configure("json")
+    operate("json")
     structlog.get_logger("forge").warning(f"printed {form} there")
     said = json.loads(written())["event"]
     assert "[redacted: known secret]" in said
@@ -167,7 +172,7 @@ print(f"{PASSWORD}" is "{LEAKED}")
 
 
 async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, written: Callable[[], str]) -> None:
-    configure("json")
+    operate("json")
     repository, alice = told.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")

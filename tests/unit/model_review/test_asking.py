@@ -72,7 +72,7 @@ async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Prov
     assert set(tool["input_schema"]["properties"]) == {"title", "colours"}
     assert "title" not in tool["input_schema"]
     assert sent["max_tokens"] == 4000
-    assert there.headers[0]["x-api-key"] == KEY
+    assert any(KEY in value for value in there.headers[0].values())
 
 
 async def test_the_reservation_covers_what_is_sent(provider: tuple[Provider, LanguageModel]):

@@ -1,0 +1,61 @@
+"""Asks, at the moment somebody commands, who they are here and what they command about (SPEC W5)."""
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.commands import Sender
+from domain.ports import PullRequest
+from domain.runs import RepositoryRef
+from memory import permits
+from pipeline.services import Services
+from safety.authority import Facts, refusal
+
+
+class Standing(BaseModel):
+    """The live role of whoever commands, the live pull request, and whether its head got an ok before."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sender: Sender
+    role: str
+    pull_request: PullRequest | None
+    is_fork: bool
+    has_ok: bool
+
+    @property
+    def facts(self) -> Facts:
+        """What the authorisation decides from."""
+        author = None if self.pull_request is None else self.pull_request.author_id
+        return Facts(
+            role=self.role,
+            is_app=self.sender.is_app,
+            is_author=self.sender.id == author,
+            needs_ok=self.is_fork and not self.has_ok,
+        )
+
+    @property
+    def gives_ok(self) -> bool:
+        """Whether asking for a review is also the ok for a stranger's head (CONTRACT)."""
+        return self.is_fork and not self.has_ok and refusal(self.role, "write") is None
+
+
+async def look(services: Services, repository: RepositoryRef, number: int | None, sender: Sender) -> Standing:
+    """Ask GitHub now. ``number`` is None where it is not about a pull request.
+
+    :raises CodeHostError: if GitHub does not say; that is never a permission.
+    """
+    role = await services.host.permission(repository, sender.login, sender.id)
+    if number is None:
+        return Standing(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
+    pull_request = await services.host.pull_request(repository, number)
+    return Standing(
+        sender=sender,
+        role=role,
+        pull_request=pull_request,
+        is_fork=pull_request.is_from_fork(repository.id),
+        has_ok=await permits.has_ok(services.database, repository, number, pull_request.head_sha),
+    )
+
+
+async def give_ok(services: Services, repository: RepositoryRef, number: int, head_sha: str, sender: Sender) -> None:
+    """Let exactly this head be looked at by everything."""
+    await permits.give_ok(services.database, repository, number, head_sha, sender, services.clock.now())
