@@ -57,6 +57,11 @@ class Models:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
 
+    @classmethod
+    def only(cls, model: LanguageModel) -> Models:
+        """One model for every task."""
+        return cls(dict.fromkeys(Task, model.name), _known={model.name: model})
+
     def choose(self, task: Task) -> LanguageModel | Unusable:
         """The model for a task."""
         name = self.names[task]

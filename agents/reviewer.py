@@ -1,23 +1,61 @@
-"""The reviewer: from a change to a review, by running the layers and drawing the conclusions."""
+"""The reviewer: what the layers found about a change, drawn together into a review."""
 
 from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import BaseModel, ConfigDict
 
 from agents.checks import Toolbox, run_checks
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
-from domain.findings import Layer, place
+from domain.findings import Finding, Layer, place
 from domain.globs import matches
 from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
 from safety.decision import CONCLUSIONS, decide
-from safety.risk import Author, assess
+from safety.risk import Author, assess, reassess
 from workspace.objects import Code
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that say how a project wants its code checked."""
 
 
-async def review(
+class Checked(BaseModel):
+    """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal."""
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: int
+    additions: int
+    deletions: int
+    paths: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+    not_looked_at: tuple[NotLookedAt, ...]
+    risk: Risk
+
+    def needs_a_model(self, configuration: Configuration) -> bool:
+        """Whether layer 3 is due: above low risk, unless the repository does without it (SPEC A5)."""
+        return self.risk.level is not RiskLevel.low and configuration.review.model
+
+
+class ModelPart(BaseModel):
+    """What layer 3 has to say.
+
+    :param not_read: files that were looked at by the other layers, but not by the model.
+    :param gone: names of earlier findings of its own that it calls gone.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    report: LayerReport
+    findings: tuple[Finding, ...] = ()
+    not_read: tuple[NotLookedAt, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+async def check(
     change: Change,
     code: Code,
     toolbox: Toolbox,
@@ -26,38 +64,70 @@ async def review(
     dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
     *,
     trusted: bool = False,
-) -> Review:
-    """Review a change.
+) -> Checked:
+    """Run layers 1 and 2.
 
+    :param change: as far as it is looked at (see :func:`within`).
     :param code: where the content of the changed files comes from.
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
-    :raises CodeAccessError: if the content cannot be had; a tool that fails is named in the review instead.
+    :raises CodeAccessError: if the content cannot be had; a tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison cannot be asked for.
     """
-    kept = _within(change, configuration)
     checked = await run_checks(
-        kept,
-        await code.versions(kept.files),
+        change,
+        await code.versions(change.files),
         project=await code.read(change.merge_base, PROJECT_FILES),
         linters=configuration.review.linters,
         dependencies=await dependencies(),
         toolbox=toolbox,
         trusted=trusted,
     )
-    findings = tuple(place(finding, kept) for finding in checked.findings)
-    risk = assess(kept, findings, author, configuration.paths.sensitive)
-    layers = (*checked.layers, *_model_layer(risk, configuration))
-    verdict = decide(findings, risk, layers, kept.not_looked_at)
-    return Review(
+    findings = tuple(place(finding, change) for finding in checked.findings)
+    return Checked(
         merge_base=change.merge_base,
         head_sha=change.head_sha,
         files=change.total_files,
         additions=change.additions,
         deletions=change.deletions,
-        findings=tuple(sorted(findings, key=lambda finding: finding.weight)),
+        paths=change.paths,
+        findings=findings,
+        layers=checked.layers,
+        not_looked_at=change.not_looked_at,
+        risk=assess(change, findings, author, configuration.paths.sensitive),
+    )
+
+
+def without_model(checked: Checked, configuration: Configuration, missing: str | None) -> ModelPart:
+    """Layer 3 where no model reads the change.
+
+    :param missing: why it cannot be asked although it should.
+    """
+    if checked.needs_a_model(configuration):
+        risk = checked.risk.level.value
+        why = f"Risk is {risk}, so a model should have read the change: {missing or 'no model is set up.'}"
+        return ModelPart(report=LayerReport(layer=Layer.model, missing=why))
+    switched_off = checked.risk.level is not RiskLevel.low
+    note = "Switched off by the repository (review.model)." if switched_off else "Not needed: risk is low."
+    return ModelPart(report=LayerReport(layer=Layer.model, note=note))
+
+
+def draw(checked: Checked, model: ModelPart) -> Review:
+    """The review that follows from all layers: risk, decision and conclusion (pure)."""
+    findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.weight))
+    risk = reassess(checked.risk, findings)
+    layers = (*checked.layers, model.report)
+    not_looked_at = (*checked.not_looked_at, *model.not_read)
+    verdict = decide(findings, risk, layers, not_looked_at)
+    return Review(
+        merge_base=checked.merge_base,
+        head_sha=checked.head_sha,
+        files=checked.files,
+        additions=checked.additions,
+        deletions=checked.deletions,
+        findings=findings,
         layers=layers,
-        not_looked_at=kept.not_looked_at,
+        not_looked_at=not_looked_at,
         risk=risk,
         decision=verdict.decision,
         reasons=verdict.reasons,
@@ -66,17 +136,7 @@ async def review(
     )
 
 
-def _model_layer(risk: Risk, configuration: Configuration) -> tuple[LayerReport, ...]:
-    """Layer 3 is required above low risk unless the repository does without it; there is none yet to run it."""
-    if risk.level is RiskLevel.low:
-        return (LayerReport(layer=Layer.model, note="Not needed: risk is low."),)
-    if not configuration.review.model:
-        return (LayerReport(layer=Layer.model, note="Switched off by the repository (review.model)."),)
-    missing = f"Risk is {risk.level.value}, so a model should have read the change, and no model is set up."
-    return (LayerReport(layer=Layer.model, missing=missing),)
-
-
-def _within(change: Change, configuration: Configuration) -> Change:
+def within(change: Change, configuration: Configuration) -> Change:
     """The change without the files that the repository's path filters leave out; those are named."""
     paths = configuration.review.paths
     outside = {

@@ -67,16 +67,25 @@ def parameters(schema: type[BaseModel]) -> ModelRequestParameters:
 
 
 def _slim(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema without what costs tokens and says nothing: titles, descriptions and defaults."""
-    return cast(dict[str, Any], _without_words(schema))
+    """A JSON schema without what costs tokens and says nothing: titles, descriptions, defaults, definitions.
+
+    :param schema: of a model that does not contain itself.
+    """
+    definitions = cast(dict[str, JsonValue], schema.get("$defs", {}))
+    return cast(dict[str, Any], _in_place({key: value for key, value in schema.items() if key != "$defs"}, definitions))
 
 
-def _without_words(node: JsonValue, named: bool = False) -> JsonValue:
-    """``named``: the keys are names of properties or definitions, not words of the schema language."""
-    if isinstance(node, dict):
-        return {
-            key: _without_words(value, named=not named and key in {"properties", "$defs"})
-            for key, value in node.items()
-            if named or key not in {"title", "description", "default"}
-        }
-    return [_without_words(item) for item in node] if isinstance(node, list) else node
+def _in_place(node: JsonValue, definitions: dict[str, JsonValue], named: bool = False) -> JsonValue:
+    """``named``: the keys are names of properties, not words of the schema language."""
+    if isinstance(node, list):
+        return [_in_place(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str) and not named:
+        return _in_place(definitions[reference.rpartition("/")[2]], definitions)
+    return {
+        key: _in_place(value, definitions, named=not named and key == "properties")
+        for key, value in node.items()
+        if named or key not in {"title", "description", "default"}
+    }

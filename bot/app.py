@@ -1,14 +1,17 @@
 """Puts the process together and serves it: every part is made here, once, and closed in reverse."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 import migrations
 from agents.checks import Toolbox
+from agents.models import Models
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost
 from bot.github.settings import GitHubSettings
@@ -19,6 +22,7 @@ from bot.settings import Settings
 from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
 from domain.markers import Markers
 from domain.ports import Clock
+from domain.redaction import OWN
 from memory.database import BUSY_SECONDS, Database, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
@@ -63,6 +67,7 @@ async def forge(
     pauses: Sequence[float] = PAUSES,
     durable: Durable = durable,
     patience: Patience = Patience(),
+    models: Models | None = None,
 ) -> AsyncGenerator[Forge]:
     """Start everything on the running event loop; stop it again at the end.
 
@@ -71,9 +76,11 @@ async def forge(
     :param pauses: seconds before each repetition of a failed step.
     :param durable: how a step is made durable.
     :param patience: how long things are waited for.
+    :param models: other models than those of the settings, in tests and in the demo.
     :raises ConfigurationError: if a setting is wrong.
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
+    _hide_own_secrets(settings)
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -83,7 +90,12 @@ async def forge(
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus)
-        services = replace(await _services(settings, database, clock, stack), pauses=pauses, durable=durable)
+        services = replace(
+            await _services(settings, database, clock, stack),
+            pauses=pauses,
+            durable=durable,
+            models=models or settings.models,
+        )
         workflows = WorkflowEngine(
             services,
             engine,
@@ -115,6 +127,18 @@ async def _services(settings: Settings, database: Database, clock: Clock, stack:
         mirrors=Mirrors(settings.data_dir / "mirrors"),
         toolbox=await stack.enter_async_context(Toolbox.start(user=settings.sandbox_user)),
         markers=Markers(key.encode()),
+        models=settings.models,
+        ceilings=settings.ceilings,
+    )
+
+
+def _hide_own_secrets(settings: Settings) -> None:
+    """What this process must never say (invariant 11)."""
+    OWN.learn(
+        settings.private_key_pem(),
+        *(secret.get_secret_value() for secret in settings.webhook_secret),
+        *(value for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY") if (value := os.environ.get(name))),
+        *([password] if (password := urlsplit(settings.database_url).password) else []),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import structlog
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from bot import app as process
 from bot import doctor as examination
@@ -19,6 +20,7 @@ from bot import local_review as local
 from bot.logging import configure
 from bot.settings import Settings, load
 from domain.errors import ForgeError
+from domain.neutral import visible
 from domain.runs import RunState
 
 log = structlog.get_logger(__name__)
@@ -31,7 +33,7 @@ def main() -> None:
     try:
         cli()
     except ForgeError as error:
-        errors.print(f"[bold red]forge:[/] {error}", highlight=False, markup=True, soft_wrap=True)
+        errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(2)
 
 
@@ -89,7 +91,7 @@ def review(
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
 ) -> None:
-    """Review a local repository against a revision, as a pull request would be. Exit code 1 if changes are requested."""
+    """Review a local repository against a revision, like a pull request. Exit code 1: changes are requested."""
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
     output = "json" if as_json else "sarif" if as_sarif else "table"

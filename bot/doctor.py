@@ -88,7 +88,8 @@ async def _github(settings: Settings) -> Finding:
     except ForgeError as error:
         return Finding("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
     if missing:
-        return Finding("GitHub", f"App {slug} lacks {', '.join(missing)}", "Grant what app.yml names, in the App's settings.")
+        advice = "Grant what app.yml names, in the App's settings."
+        return Finding("GitHub", f"App {slug} lacks {', '.join(missing)}", advice)
     return Finding("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
 
 

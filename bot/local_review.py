@@ -46,9 +46,11 @@ async def _review(path: Path, base: str) -> tuple[Review, str | None]:
         change = await code.change(code.merge_base_sha, code.head)
         config_file = (await code.read(code.merge_base_sha, [configuration.PATH])).get(configuration.PATH)
         loaded = configuration.of_checkout(config_file)
-        result = await reviewer.review(
-            change, code, toolbox, loaded.configuration, Author(), _no_dependencies, trusted=True
-        )
+        settings = loaded.configuration
+        kept = reviewer.within(change, settings)
+        checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
+        missing = "`forge review` asks none; it runs layers 1 and 2."
+        result = reviewer.draw(checked, reviewer.without_model(checked, settings, missing))
     named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
     return timed, loaded.problem

@@ -58,6 +58,10 @@ class Fix(BaseModel):
     end_line: int
     replacement: str
 
+    def moved(self, by: int) -> "Fix":
+        """The same fix, some lines further down."""
+        return self.model_copy(update={"start_line": self.start_line + by, "end_line": self.end_line + by})
+
 
 class RawFinding(BaseModel):
     """What a tool reported about one version of one file, before it has an identity.

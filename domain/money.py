@@ -110,6 +110,9 @@ class Ceilings(BaseModel):
     installation: int | None = None
 
 
+NO_CEILINGS = Ceilings()
+
+
 class Totals(BaseModel):
     """What counts against each limit: spent, reserved and lost, in micro-USD."""
 

@@ -47,7 +47,7 @@ class Decision(StrEnum):
 
 
 class ToolRun(BaseModel):
-    """What one tool did in a layer. ``problem`` says why it could not do its work."""
+    """What one tool did in a layer. ``problem`` says why it could not do its work; ``cost`` is in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,6 +55,8 @@ class ToolRun(BaseModel):
     seconds: float
     files: int
     problem: str | None = None
+    tokens: int = 0
+    cost: int = 0
 
 
 class LayerReport(BaseModel):

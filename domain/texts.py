@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from domain.errors import ForgeError
 from domain.findings import Finding, Layer, Severity
-from domain.neutral import block, code, prose
+from domain.money import shown
+from domain.neutral import code, link, prose, suggestion
 from domain.review import Decision, LayerReport, Review
 from domain.runs import ReasonCode
 from domain.verdicts import Reason
@@ -119,8 +120,9 @@ def comment(finding: Finding) -> str:
         f"{_ICONS[finding.severity]} **{finding.severity.value.capitalize()}** · {finding.category.value}",
         prose(finding.message, 1500),
     ]
-    if finding.fix is not None:
-        parts.append(block(finding.fix.replacement, "suggestion"))
+    offered = suggestion(finding.fix.replacement) if finding.fix is not None else ""
+    if offered:
+        parts.append(offered)
     parts.append(f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>")
     return "\n\n".join(parts)
 
@@ -243,8 +245,15 @@ def _footer(review: Review) -> str:
     return (
         f"<sub>{_count(review.files, 'file')}, +{review.additions} −{review.deletions}, "
         f"{review.merge_base[:7]}…{review.head_sha[:7]} · {review.seconds:.1f} s · "
-        "no model was asked: 0 tokens, 0.00 USD</sub>"
+        f"{_spending(review)}</sub>"
     )
+
+
+def _spending(review: Review) -> str:
+    tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
+    if not tools:
+        return "no model was asked: 0 tokens, 0.00 USD"
+    return f"{sum(tool.tokens for tool in tools):,} tokens, {shown(sum(tool.cost for tool in tools))}"
 
 
 def _details(review: Review) -> str:
@@ -262,8 +271,7 @@ def _bullet(finding: Finding) -> str:
 
 
 def _rule(finding: Finding) -> str:
-    name = code(finding.rule)
-    return f"[{name}]({finding.help_url})" if finding.help_url else name
+    return link(finding.rule, finding.help_url) if finding.help_url else code(finding.rule)
 
 
 def _count(number: int, noun: str) -> str:

@@ -132,6 +132,13 @@ async def get(database: Database, run_id: str) -> Run | None:
         return None if row is None else _run(row)
 
 
+async def began(database: Database, run_id: str) -> datetime | None:
+    """When a run began to work."""
+    async with database.transaction() as session:
+        row = await session.get(RunRow, run_id)
+        return None if row is None else row.started_at
+
+
 async def is_current(database: Database, run: Run) -> bool:
     """Whether the run still holds its pull request's fencing token."""
     async with database.transaction() as session:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.ids import new_id
-from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Totals, Usage
+from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Totals, Usage
 from domain.ports import Clock
 from domain.runs import Phase, Run
 from memory import ledger
@@ -22,7 +22,6 @@ from memory.tables import BudgetRow, SpendRow
 from safety import money
 
 RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
-NO_CEILINGS = Ceilings()
 
 
 async def _never() -> None:

@@ -14,7 +14,7 @@ from domain.findings import Finding
 from domain.replies import Answer
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
-from memory import checkpoints, dismissals, findings, ledger, permits, runs, waits
+from memory import checkpoints, dismissals, findings, ledger, permits, runs, spend, waits
 from pipeline import reconclude
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -239,7 +239,16 @@ class Obedience:
                 return replies.status(last, doing, until, await permits.paused_by(database, repository))
 
     async def _cost(self) -> str:
-        return replies.cost([], [])
+        database, repository = self._services.database, self._command.repository
+        past = await runs.of_pull_request(database, repository.id, self._command.number)
+        shares = [share for each in past for share in await spend.shares(database, run_id=each.run.id)]
+        return replies.cost(
+            [
+                replies.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
+                for share in shares
+            ],
+            [],
+        )
 
     async def _view(self) -> str:
         repository, number = self._command.repository, self._command.number

@@ -9,7 +9,9 @@ from domain.conversation import CommentKind
 from domain.errors import Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.markers import Markers
+from domain.neutral import visible
 from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftReview, InlineComment
+from domain.redaction import outgoing
 from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import RepositoryRef, Run
@@ -65,7 +67,7 @@ class Publisher:
         marker = self.markers.make("review", run.id)
         draft = DraftReview(
             head_sha=run.head_sha,
-            body=texts.review_body(review, inline, posted_before, marker),
+            body=outgoing(texts.review_body(review, inline, posted_before, marker)),
             comments=tuple(_comment(finding) for finding in inline),
         )
 
@@ -76,7 +78,7 @@ class Publisher:
             try:
                 return await self.host.create_review(run.repository, run.number, draft)
             except Unprocessable:
-                listed = texts.unplaced_body(review, inline, marker)
+                listed = outgoing(texts.unplaced_body(review, inline, marker))
                 plain = draft.model_copy(update={"body": listed, "comments": ()})
                 return await self.host.create_review(run.repository, run.number, plain)
 
@@ -110,7 +112,7 @@ class Publisher:
     async def answer(self, command: ObeyComment, guid: str, answers: Sequence[Answer]) -> None:
         """Answer a comment once: in its thread, or below the issue or pull request."""
         marker = self.markers.make("answer", guid)
-        text = replies.compose(answers, marker)
+        text = outgoing(replies.compose(answers, marker))
         if command.comment.kind is CommentKind.review_comment:
             root = command.comment.thread or command.comment.id
             await self._reply_once(command.repository, command.number, root, guid, text, marker)
@@ -206,9 +208,9 @@ def _check(
             "head_sha": run.head_sha,
             "external_id": run.id,
             "status": status,
-            "title": text.title,
-            "summary": text.summary,
-            "text": text.text,
+            "title": outgoing(text.title),
+            "summary": outgoing(text.summary),
+            "text": outgoing(text.text),
             "conclusion": conclusion,
             "annotations": annotations,
             "buttons": (AGAIN,) if conclusion is not None else (),
@@ -231,7 +233,7 @@ def choose_inline(review: Review, posted_before: Collection[str], most: int) -> 
 
 def _comment(finding: Finding) -> InlineComment:
     start, end = finding.comment_lines
-    return InlineComment(path=finding.path, start_line=start, line=end, body=texts.comment(finding))
+    return InlineComment(path=finding.path, start_line=start, line=end, body=outgoing(texts.comment(finding)))
 
 
 def _annotation(finding: Finding) -> Annotation:
@@ -244,6 +246,6 @@ def _annotation(finding: Finding) -> Annotation:
             "end_line": max(start, finding.end_line or start),
             "level": _LEVELS[finding.severity],
             "title": title,
-            "message": message,
+            "message": outgoing(visible(message)),
         }
     )

@@ -1,13 +1,13 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import structlog
 from pydantic import BaseModel, JsonValue
 
 from agents import reviewer
+from agents.reviewer import Checked, ModelPart
 from domain import texts
 from domain.configuration import Configuration
 from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
@@ -19,9 +19,10 @@ from memory import checkpoints, dismissals, findings, permits, runs
 from pipeline import configuration, threads
 from pipeline.config_check import config_check
 from pipeline.journal import WorkflowJournal
+from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
 from pipeline.services import Services
-from safety.eligibility import exclusion
+from safety.eligibility import NEWCOMERS, exclusion
 from safety.risk import Author
 from safety.verdict import with_dismissals
 from workspace.mirror import Mirror
@@ -29,7 +30,6 @@ from workspace.mirror import Mirror
 log = structlog.get_logger(__name__)
 
 _WATCH = 1.0  # seconds between two looks whether a run that works still owns its pull request
-_FIRST_TIME = {"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"}
 
 
 class Settings(BaseModel):
@@ -83,11 +83,14 @@ class ReviewRun:
         if settings.excluded is not None:
             await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
             return ReasonCode.excluded.value
-        touched = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
-        if touched:
+        answer = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
+        checked = Checked.model_validate(answer)
+        if configuration.PATH in checked.paths:
             await self._journal.step("check the configuration file", self._check_configuration)
+        model = await self._layer(settings).read(checked)
+        await self._journal.step("draw the review", lambda: self._draw(checked, model))
         await self._journal.step("post the review", lambda: self._post(settings))
-        await self._journal.step("settle the threads", self._settle)
+        await self._journal.step("settle the threads", lambda: self._settle(model.gone))
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
         return RunState.completed.value
@@ -124,29 +127,36 @@ class ReviewRun:
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:
-        """Run the layers on the code and keep the result as the phase's checkpoint.
-
-        Answers whether the change touches the repository's configuration of Forge.
-        """
+        """Run layers 1 and 2 on the code."""
         services, run = self._services, self._run
-        started = time.perf_counter()
         mirror = await self._mirror()
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
-        review = await reviewer.review(
-            change,
+        kept = reviewer.within(change, settings.configuration)
+        checked = await reviewer.check(
+            kept,
             mirror,
             services.toolbox,
             settings.configuration,
             Author(
                 from_fork=settings.pull_request.is_from_fork(run.repository.id),
-                first_time=settings.pull_request.author_association in _FIRST_TIME,
+                first_time=settings.pull_request.author_association in NEWCOMERS,
             ),
             lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
         )
+        return checked.model_dump(mode="json")
+
+    async def _draw(self, checked: Checked, model: ModelPart) -> JsonValue:
+        """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
+        services, run = self._services, self._run
+        review = reviewer.draw(checked, model)
         held = await dismissals.among(services.database, run.repository, [f.fingerprint for f in review.findings])
-        timed = with_dismissals(review, held).model_copy(update={"seconds": time.perf_counter() - started})
+        timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
-        return configuration.PATH in change.paths
+        return review.decision
+
+    async def _seconds(self) -> float:
+        began = await runs.began(self._services.database, self._run.id)
+        return 0.0 if began is None else (self._services.clock.now() - began).total_seconds()
 
     async def _check_configuration(self) -> JsonValue:
         """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
@@ -163,13 +173,18 @@ class ReviewRun:
             await self._publisher.post_review(self._run, review, inline, before)
         return [finding.id for finding in inline]
 
-    async def _settle(self) -> JsonValue:
+    def _layer(self, settings: Settings) -> ModelLayer:
+        return ModelLayer(
+            self._services, self._journal, self._run, self._mirror, settings.configuration, settings.pull_request
+        )
+
+    async def _settle(self, gone: Collection[str]) -> JsonValue:
         """Resolve the threads of what is gone. That it does not work out is no reason to withhold the verdict."""
         review = await checkpoints.load_review(self._services.database, self._run)
         if review is None:
             return []
         try:
-            return [*await threads.settle(self._services, self._run, review)]
+            return [*await threads.settle(self._services, self._run, review, gone)]
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
             return []

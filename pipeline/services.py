@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.checks import Toolbox
+from agents.models import Models
 from domain.markers import Markers
+from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from memory.database import Database
 from pipeline.publish import Publisher
@@ -22,6 +24,8 @@ class Services:
     mirrors: Mirrors
     toolbox: Toolbox
     markers: Markers
+    models: Models
+    ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
     durable: Durable = durable  # how a step is made durable
 

@@ -20,10 +20,10 @@ from safety.authority import authorise
 RESOLVED = "resolved without a change"
 
 
-async def settle(services: Services, run: Run, review: Review, checked_again: Collection[str] = ()) -> Sequence[str]:
+async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
     """Resolve the threads of findings that are gone; the findings' names.
 
-    :param checked_again: fingerprints of layer 3's findings that a second look called gone.
+    :param gone: names of layer 3's findings that the model called gone when it read the new lines.
     """
     carried = await findings.by_comment(services.database, run.repository.id, run.number)
     if not carried:
@@ -31,13 +31,13 @@ async def settle(services: Services, run: Run, review: Review, checked_again: Co
     settled: list[str] = []
     for thread in await services.host.review_threads(run.repository, run.number):
         finding = carried.get(thread.comments[0].id) if thread.comments else None
-        if finding is not None and _is_done(thread, finding, review, checked_again):
+        if finding is not None and _is_done(thread, finding, review, gone):
             await services.host.resolve_thread(run.repository, thread.id)
             settled.append(finding.id)
     return settled
 
 
-def _is_done(thread: ReviewThread, finding: Finding, review: Review, checked_again: Collection[str]) -> bool:
+def _is_done(thread: ReviewThread, finding: Finding, review: Review, gone: Collection[str]) -> bool:
     """DESIGN §6: the finding is gone, GitHub calls the thread outdated, and no person replied after it."""
     there = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
     own = thread.comments[0].author_id
@@ -47,7 +47,7 @@ def _is_done(thread: ReviewThread, finding: Finding, review: Review, checked_aga
         and thread.is_whole
         and finding.fingerprint not in there
         and finding.trail not in there
-        and (finding.layer is not Layer.model or finding.fingerprint in checked_again)
+        and (finding.layer is not Layer.model or finding.id in gone)
         and all(comment.author_id == own for comment in thread.comments)
     )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.asking import Answer
 from agents.model_review.questions import Earlier, ReviewQuestion, without_hidden
@@ -33,8 +33,8 @@ class Claim(BaseModel):
     quote: str
     message: str
     severity: Severity
-    confidence: float = Field(ge=0, le=1)
-    replacement: str | None = None
+    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+    replacement: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
 
 
 class EarlierVerdict(BaseModel):

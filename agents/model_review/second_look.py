@@ -1,8 +1,9 @@
 """The second look: a sceptical question about the candidates alone, so that only what holds is shown to people."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from agents.asking import Answer, Question
 from agents.model_review.answers import LEAST_SURE
@@ -15,6 +16,8 @@ from domain.findings import RawFinding
 
 SURE_ENOUGH = 0.85
 """What the first reader must have been to be believed alone, where the second look could not be had."""
+F = TypeVar("F", bound=RawFinding)
+
 _AROUND = 12  # lines around a candidate that are shown
 
 
@@ -23,7 +26,7 @@ class Verdict(BaseModel):
 
     number: int
     confirmed: bool
-    confidence: float = Field(ge=0, le=1)
+    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
 
 
 class Verdicts(BaseModel):
@@ -60,7 +63,7 @@ def second_look(
     )
 
 
-def confirmed(candidates: Sequence[RawFinding], answer: Answer) -> tuple[RawFinding, ...]:
+def confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
     """The candidates that the second look bears out, as sure as the more doubtful of the two readers.
 
     Without an answer only those the first reader was very sure of.
@@ -75,7 +78,7 @@ def confirmed(candidates: Sequence[RawFinding], answer: Answer) -> tuple[RawFind
     )
 
 
-def _doubted(finding: RawFinding, confidence: float) -> RawFinding:
+def _doubted(finding: F, confidence: float) -> F:
     lower = min(finding.confidence, confidence)
     graded = severity(finding.rule, finding.severity, lower)
     return finding.model_copy(update={"confidence": lower, "severity": graded})

@@ -14,6 +14,7 @@ from bot.github.settings import GitHubSettings
 from bot.github.transport import Call
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
+from domain.redaction import OWN
 
 APP = 0  # stands for the App itself where an installation is asked for
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
@@ -87,6 +88,7 @@ class InstallationTokens:
         renew_at = max(payload.expires_at - RENEWED_BEFORE, self._clock.now() + KEPT_AT_LEAST)
         token = _Token(payload.token, renew_at)
         self._tokens[installation_id] = token
+        OWN.learn_passing(token.value)
         return token
 
     async def _create(self, installation_id: int) -> _TokenPayload:

@@ -28,12 +28,13 @@ async def test_webhooks_per_second(tmp_path: Path) -> None:
     """64 connections, a payload as GitHub sends it; every row of the table in the same run."""
     body = await _payload(tmp_path)
     bare = await _measure(_verified, body)
-    with _table(tmp_path / "plain.db") as insert:
+    with _Table(tmp_path / "plain.db") as insert:
         plain = await _measure(insert, body)
     async with _door(tmp_path) as door:
         durable = await _measure(door.receive, body)
         ignored = await _measure(door.receive, body, event="star")
-    print(f"\n\nWebhook to answer, 64 connections, payload of {body.stat().st_size / 1000:.0f} kB, SQLite synchronous=FULL")
+    size = body.stat().st_size / 1000
+    print(f"\n\nWebhook to answer, 64 connections, payload of {size:.0f} kB, SQLite with synchronous=FULL")
     _print("bare aiohttp and HMAC, stores nothing", bare, bare)
     _print("  + one plain row per request", plain, bare)
     _print("Forge: delivery and queued work", durable, bare)
@@ -90,7 +91,7 @@ async def _payload_of(request: web.Request) -> bytes:
     return body
 
 
-class _table:
+class _Table:
     """A table with one row per request, each in a commit of its own, as one would write it first."""
 
     def __init__(self, path: Path) -> None:

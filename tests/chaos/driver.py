@@ -26,6 +26,7 @@ from tests.resting import still_open
 from tests.stories.driver import SECRET, settings
 
 PATIENCE = 60.0  # seconds a scene may take to come to rest
+POLLING = 0.06  # seconds between two looks into a queue: most of what a scene costs is looking
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.chaos.process"])  # so that a start costs no imports
@@ -237,11 +238,12 @@ class Stage:
 
     def _written(self, request: RequestInfo) -> str:
         body: dict[str, Any] = request.body
-        if request.path.endswith("/reviews"):
-            found = _EXTERNAL.search(body["body"])
-            assert found is not None
+        if "external_id" in body:
+            return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
+        found = _EXTERNAL.search(body.get("body", ""))
+        if found is not None:
             return f"{self._name(found[1])} on GitHub: review"
-        return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
+        return f"on GitHub: {request.method} {request.path.rsplit('/', 1)[-1]}"
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
@@ -257,7 +259,7 @@ async def stage(backend: Backend, folder: Path) -> AsyncGenerator[Stage]:
     """A stage on an empty database, with Forge not started yet."""
     url, clock, address = fresh(backend, folder), MovableClock(), folder / "orders"
     async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
-        part = Part(settings(url, folder, github), address, folder / "forge.log")
+        part = Part(settings(url, folder, github, queue_polling=POLLING), address, folder / "forge.log")
         set_up = Stage(github, Forge(part), Database(url), clock)
         orders = await asyncio.start_unix_server(set_up.converse, address)
         github.on_write(set_up.on_write)

@@ -1,18 +1,40 @@
 """Each story runs on SQLite and on PostgreSQL."""
 
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from agents.models import Models
+from agents.scripted import ScriptedModel
 from tests.databases import Backend, drop, fresh
-from tests.stories.driver import Story, story
+from tests.stories.driver import NO_MODEL, Story, story
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    """The model of a story that has one."""
+    return ScriptedModel()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def told(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
-    backend: Backend = request.param
-    url = fresh(backend, tmp_path)
-    async with story(url, tmp_path) as started:
+    """A story without a model."""
+    async with _story(request.param, tmp_path, NO_MODEL) as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def read(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
+    """A story in which ``model`` reads what is above low risk."""
+    async with _story(request.param, tmp_path, Models.only(model.language_model)) as started:
+        yield started
+
+
+@asynccontextmanager
+async def _story(backend: Backend, folder: Path, models: Models) -> AsyncGenerator[Story]:
+    url = fresh(backend, folder)
+    async with story(url, folder, models=models) as started:
         yield started
     drop(url)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from agents.models import Models, Task
 from bot.app import Forge, Patience, forge, served
 from bot.settings import Settings
 from domain import texts
@@ -22,6 +23,8 @@ from tests.resting import still_open
 
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
+PATIENT = Patience()
+NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
 
 class Story:
@@ -116,13 +119,25 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
 
 
 @asynccontextmanager
-async def story(url: str, folder: Path, patience: Patience = Patience(), **more: object) -> AsyncGenerator[Story]:
-    """A story on an empty database. ``more`` are settings."""
+async def story(
+    url: str, folder: Path, patience: Patience = PATIENT, models: Models = NO_MODEL, **more: object
+) -> AsyncGenerator[Story]:
+    """A story on an empty database.
+
+    :param models: by default one that lacks its key.
+    :param more: settings.
+    """
     clock = MovableClock()
     async with AsyncExitStack() as stack:
         github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=SECRET, now=clock.now))
         running = await stack.enter_async_context(
-            forge(settings(url, folder, github, **more), clock=clock, pauses=(0.05, 0.1, 0.2), patience=patience)
+            forge(
+                settings(url, folder, github, **more),
+                clock=clock,
+                pauses=(0.05, 0.1, 0.2),
+                patience=patience,
+                models=models,
+            )
         )
         port = await stack.enter_async_context(served(running))
         github.webhook_url = f"http://127.0.0.1:{port}/webhook"

@@ -5,9 +5,9 @@ import hashlib
 import hmac
 import json
 import uuid
-from io import BytesIO
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 
 import aiohttp
 
@@ -51,9 +51,11 @@ async def knock(
         "X-Hub-Signature-256": sign(body) if isinstance(body, bytes) else "sha256=" + "0" * 64,
     }
     sent = {name: value for name, value in {**usual, **(headers or {})}.items() if value is not None}
-    async with aiohttp.ClientSession(skip_auto_headers=["Content-Type"]) as session:
-        async with session.post(url, data=body, headers=sent) as response:
-            return Answer(response.status, (await response.text()).strip())
+    async with (
+        aiohttp.ClientSession(skip_auto_headers=["Content-Type"]) as session,
+        session.post(url, data=body, headers=sent) as response,
+    ):
+        return Answer(response.status, (await response.text()).strip())
 
 
 def door(story: Story) -> str:

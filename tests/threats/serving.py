@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
+from sqlalchemy import text
 
 from memory.database import Database
 from simulator import Simulator
@@ -112,21 +113,28 @@ class Serving:
         first = {each.guid: each for each in reversed(self.github.deliveries)}
         return [each for guid, each in first.items() if guid not in accepted]
 
+    async def is_working(self) -> bool:
+        return bool(await still_open(self.database, datetime.now(UTC)))
+
+    async def begun(self) -> int:
+        """How many workflows were begun and have not come to their end."""
+        table = "workflow_status" if self.database.dialect == "sqlite" else "dbos.workflow_status"
+        async with self.database.transaction() as session:
+            return await session.scalar(text(f"SELECT count(*) FROM {table} WHERE status = 'PENDING'")) or 0
+
     async def rest(self) -> None:
         """Wait until everything came to its end."""
         async with asyncio.timeout(PATIENCE):
             await self.github.settle()
-            while await still_open(self.database, datetime.now(UTC)):
+            while await still_open(self.database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
                 await asyncio.sleep(0.1)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None
         async for line in process.stderr:
             self.said.append(line.decode())
-            if line.startswith(b'{"') or line.startswith(b"{'"):
-                entry = json.loads(line)
-                if entry.get("event") == "serving":
-                    self._port.set_result(int(entry["port"]))
+            if b'"event": "serving"' in line:
+                self._port.set_result(int(json.loads(line)["port"]))
 
 
 @asynccontextmanager

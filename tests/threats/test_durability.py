@@ -16,10 +16,10 @@ from tests.invariants import violations
 @pytest.mark.parametrize(
     ("backend", "scene", "most"),
     [
-        ("sqlite", "reviewed", 20),
-        ("sqlite", "superseded", 16),
-        ("sqlite", "closed", 8),
-        ("postgresql", "superseded", 6),
+        ("sqlite", "reviewed", 14),
+        ("sqlite", "superseded", 12),
+        ("sqlite", "closed", 6),
+        ("postgresql", "superseded", 4),
     ],
 )
 async def test_d1_killed_at_steps_and_writes(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:

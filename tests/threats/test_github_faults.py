@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from simulator.checking import create
 from simulator.events import Actor
 from simulator.faults import Kind, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
-from tests.stories.driver import Story
+from tests.databases import Backend, drop, fresh
+from tests.invariants import violations
+from tests.stories.driver import Story, story
 
 APP = """\
 import os
@@ -26,6 +29,17 @@ BROKEN_AGAIN = BROKEN.replace("missing", "absent")
 
 CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pulls/\d+/reviews$"
 ONE = pytest.mark.parametrize("backend", ["sqlite"])
+
+
+@pytest.fixture
+async def told(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge; after each fault the invariants hold."""
+    url = fresh(backend, tmp_path)
+    async with story(url, tmp_path) as started:
+        yield started
+        await started.rest()
+        assert not await violations(started.github, started.forge.services.database)
+    drop(url)
 
 
 async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User, str]:
@@ -295,10 +309,10 @@ async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
 
 
 @ONE
-async def test_o4_a_pull_request_with_two_hundred_findings(told: Story) -> None:
+async def test_o4_a_pull_request_with_three_hundred_findings(told: Story) -> None:
     """T-O4: more than 50 annotations and more than 65,535 characters."""
-    name = "/".join(["a_folder_with_a_rather_long_name"] * 12) + "/app.py"
-    lines = "".join(f"VALUE_{number} = missing_{number}\n" for number in range(200))
+    name = "/".join(["a_folder_with_a_rather_long_name"] * 20) + "/app.py"
+    lines = "".join(f"VALUE_{number} = missing_{number}\n" for number in range(300))
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {name: lines}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
@@ -306,11 +320,11 @@ async def test_o4_a_pull_request_with_two_hundred_findings(told: Story) -> None:
 
     check = told.check(repository, head)
     assert check.conclusion == "failure"
-    assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 201))
+    assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 301))
     assert len(check.summary or "") <= 65_535
     assert 60_000 < len(check.text or "") <= 65_535
     assert (check.text or "").endswith("*Shortened: GitHub shows no more than 65,535 characters here.*")
     comments = told.comments(pull)
     assert len(comments) == 25
     [review] = told.reviews(pull)
-    assert "175 more findings in the check `Forge / review`" in review.body
+    assert "275 more findings in the check `Forge / review`" in review.body

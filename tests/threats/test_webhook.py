@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from io import BytesIO
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -97,9 +97,7 @@ async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
     """Forty bodies of 24 MB at once, not signed, take the memory of a few of them."""
     async with serving("sqlite", tmp_path) as forge:
         before = forge.peak_memory
-        answers = await asyncio.gather(
-            *(knock(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True
-        )
+        answers = await asyncio.gather(*(knock(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True)
         assert {answer.status for answer in answers if isinstance(answer, Answer)} <= {401, 503}
         assert forge.peak_memory - before < 400 * MEGABYTE
         assert (await knock(forge.url, b"{}", event="ping")).status == 202
@@ -123,7 +121,9 @@ async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
     pull, body = await opened(told)
     payload = json.loads(body)
     repository, request = payload["repository"], payload["pull_request"]
-    without = {f"without {key}": _without(payload, key) for key in ("pull_request", "repository", "installation", "sender")}
+    without = {
+        f"without {key}": _without(payload, key) for key in ("pull_request", "repository", "installation", "sender")
+    }
     odd = {
         **without,
         "an empty object": {},

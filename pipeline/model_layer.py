@@ -1,0 +1,275 @@
+"""Layer 3 of a run: a model reads what is new, each call journaled and paid for once."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import BaseModel, JsonValue
+
+from agents.asking import Answer, Question, ask
+from agents.checks.identity import identified
+from agents.model_review import (
+    Earlier,
+    Intent,
+    Plan,
+    Report,
+    Verdicts,
+    confirmed,
+    findings_of,
+    narrowed,
+    questions,
+    rechecked,
+    second_look,
+)
+from agents.models import LanguageModel, Task, Unusable
+from agents.reviewer import Checked, ModelPart, within, without_model
+from domain.changes import Change, FileVersions, NotLookedAt
+from domain.configuration import Configuration
+from domain.errors import CodeAccessError, Superseded
+from domain.findings import Finding, Layer, place
+from domain.ports import PullRequest
+from domain.redaction import outgoing, unquoted
+from domain.review import LayerReport, Review, ToolRun
+from domain.runs import Phase, Run
+from memory import checkpoints, permits, runs
+from memory.spend import StoredPurse
+from pipeline.journal import WorkflowJournal
+from pipeline.services import Services
+from safety.eligibility import needs_ok
+from safety.money import capped, limits_of
+from workspace.mirror import Mirror
+
+
+class Prepared(BaseModel):
+    """What is asked.
+
+    :param carried: findings of earlier heads on lines that are as they were: they stand.
+    :param changed: findings of earlier heads whose lines were changed: they are judged again.
+    """
+
+    plan: Plan
+    carried: tuple[Finding, ...] = ()
+    changed: tuple[Finding, ...] = ()
+
+
+class Weighed(BaseModel):
+    """What the answers come to before the second look."""
+
+    candidates: tuple[Finding, ...]
+    second: Question | None
+    gone: tuple[str, ...]
+
+
+class ModelLayer:
+    """Asks the model about one head.
+
+    :param mirror: opens the mirror with this head in it.
+
+    The code is read anew from the mirror wherever it is needed; the journal keeps questions and answers.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        mirror: Callable[[], Awaitable[Mirror]],
+        configuration: Configuration,
+        pull_request: PullRequest,
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._mirror = mirror
+        self._configuration = configuration
+        self._pull_request = pull_request
+
+    async def read(self, checked: Checked) -> ModelPart:
+        """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person."""
+        if not checked.needs_a_model(self._configuration):
+            return without_model(checked, self._configuration, None)
+        model = self._services.models.choose(Task.fast)
+        if isinstance(model, Unusable):
+            return without_model(checked, self._configuration, model.reason)
+        if await self._journal.step("is it a stranger's", self._waits_for_ok):
+            return without_model(checked, self._configuration, _NEEDS_OK)
+        plan = await self._journal.step("prepare questions", lambda: self._prepare(checked))
+        prepared = Prepared.model_validate(plan)
+        answers = [await self._ask(question, Report, model) for question in prepared.plan.questions]
+        weighed = Weighed.model_validate(
+            await self._journal.step("weigh answers", lambda: self._weigh(checked, prepared, answers))
+        )
+        kept = weighed.candidates
+        if weighed.second is not None:
+            answers.append(await self._ask(weighed.second, Verdicts, model))
+            kept = confirmed(weighed.candidates, answers[-1])
+        return self._part(prepared, answers, kept, weighed.gone, model)
+
+    async def _waits_for_ok(self) -> JsonValue:
+        if not needs_ok(self._pull_request, self._configuration.review, self._run.repository.id):
+            return False
+        return not await permits.has_ok(
+            self._services.database, self._run.repository, self._run.number, self._run.head_sha
+        )
+
+    async def _prepare(self, checked: Checked) -> JsonValue:
+        """What to ask: on a push only about what is new, and whether what is gone from its line is gone."""
+        change, versions = await self._code(checked)
+        previous = await self._previous()
+        since = None if previous is None else await self._since(previous)
+        standing = [] if previous is None or since is None else _standing(previous)
+        carried = [] if since is None else [kept for f in standing if (kept := _carried(f, since)) is not None]
+        ids = {finding.id for finding in carried}
+        changed = [f for f in standing if f.id not in ids and f.path in versions]
+        plan = questions(
+            change if since is None else narrowed(change, since),
+            versions,
+            (*checked.findings, *carried),
+            intent=Intent(title=self._pull_request.title),
+            earlier=[] if previous is None else await self._as_they_were(changed, previous.head_sha),
+            never_send=self._configuration.review.never_send,
+            redact=outgoing,
+        )
+        prepared = Prepared(plan=plan, carried=tuple(place(f, change) for f in carried), changed=tuple(changed))
+        return prepared.model_dump(mode="json")
+
+    async def _as_they_were(self, changed: Sequence[Finding], head_sha: str) -> list[Earlier]:
+        paths = sorted({finding.path for finding in changed})
+        contents = await (await self._mirror()).read(head_sha, paths) if paths else {}
+        return [_earlier(finding, contents.get(finding.path, b"")) for finding in changed]
+
+    async def _weigh(self, checked: Checked, prepared: Prepared, answers: Sequence[Answer]) -> JsonValue:
+        change, versions = await self._code(checked)
+        found = [*checked.findings, *prepared.carried]
+        pairs = list(zip(prepared.plan.questions, answers, strict=True))
+        raw = [
+            finding
+            for question, answer in pairs
+            for finding in findings_of(answer, question, change, versions, found, redact=outgoing)
+        ]
+        lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
+        candidates = tuple(place(unquoted(finding), change) for finding in identified(raw, lines))
+        second = second_look(candidates, change, versions, checked.findings, redact=outgoing)
+        gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
+        return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
+
+    async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
+        async def asked() -> JsonValue:
+            return (await ask(question, schema, model, self._purse())).model_dump(mode="json")
+
+        return Answer.model_validate(await self._journal.step(f"ask: {question.key}", asked))
+
+    def _purse(self) -> StoredPurse:
+        services = self._services
+        limits = capped(limits_of(self._configuration.budgets), services.ceilings)
+        return StoredPurse(
+            services.database, self._run, Phase.review, limits, services.clock, services.ceilings, self._stop
+        )
+
+    async def _stop(self) -> None:
+        """Asked before every call: a run that lost its pull request, or is paused, spends nothing (invariant 12)."""
+        paused = await permits.paused_by(self._services.database, self._run.repository)
+        if paused is not None or not await runs.is_current(self._services.database, self._run):
+            raise Superseded(f"Run {self._run.id} may not ask a model any more.")
+
+    async def _code(self, checked: Checked) -> tuple[Change, dict[str, FileVersions]]:
+        mirror = await self._mirror()
+        change = within(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
+        return change, await mirror.versions(change.files)
+
+    async def _previous(self) -> Review | None:
+        """The last review of another head of this pull request, unless everything is to be read from scratch."""
+        if self._run.attempt > 1:
+            return None
+        found = await checkpoints.latest_review(
+            self._services.database, self._run.repository.id, self._run.number, before=self._run.id
+        )
+        return None if found is None or found.head_sha == self._run.head_sha else found
+
+    async def _since(self, previous: Review) -> Change | None:
+        """What changed since the last reviewed head; None if that head is not to be had any more."""
+        try:
+            return await (await self._mirror()).change(previous.head_sha, self._run.head_sha)
+        except CodeAccessError:
+            return None
+
+    def _part(
+        self,
+        prepared: Prepared,
+        answers: Sequence[Answer],
+        kept: Sequence[Finding],
+        gone: Sequence[str],
+        model: LanguageModel,
+    ) -> ModelPart:
+        problems = [answer.problem for answer in answers if answer.problem is not None]
+        not_read = tuple(_not_read(entry) for entry in prepared.plan.not_read)
+        asked = ToolRun(
+            tool=model.name,
+            seconds=sum(answer.seconds for answer in answers),
+            files=len({path for question in prepared.plan.questions for path in question.lines}),
+            problem=" ".join(dict.fromkeys(problems)) or None,
+            tokens=sum(answer.usage.tokens for answer in answers),
+            cost=sum(answer.cost for answer in answers),
+        )
+        report = LayerReport(layer=Layer.model, tools=(asked,), note=model.notice)
+        there = [_unplaced(finding) for finding in prepared.changed if finding.id not in gone]
+        return ModelPart(
+            report=report, findings=(*prepared.carried, *there, *kept), not_read=not_read, gone=tuple(gone)
+        )
+
+
+_NEEDS_OK = (
+    "this is a stranger's head. A person with write access looks at it and writes `/forge review`; "
+    "that is the ok for this head alone."
+)
+
+
+def _standing(previous: Review) -> list[Finding]:
+    """The model's findings of the last review, also those that people dismissed."""
+    return [finding for finding in (*previous.findings, *previous.dismissed) if finding.layer is Layer.model]
+
+
+def _carried(finding: Finding, since: Change) -> Finding | None:
+    """A finding on lines that are as they were, where they stand now; None if its line was changed."""
+    touched = since.file(finding.path)
+    if touched is None or finding.line is None:
+        return None if touched is None and finding.path in _removed(since) else finding
+    line = touched.head_line(finding.line)
+    if line is None:
+        return None
+    by = line - finding.line
+    if by == 0:
+        return finding
+    return finding.model_copy(
+        update={
+            "line": line,
+            "end_line": None if finding.end_line is None else finding.end_line + by,
+            "fix": None if finding.fix is None else finding.fix.moved(by),
+        }
+    )
+
+
+def _removed(since: Change) -> set[str]:
+    return {file.old_path for file in since.files if file.old_path is not None}
+
+
+def _earlier(finding: Finding, content: bytes) -> Earlier:
+    """A finding whose line was changed, with the code it was about."""
+    lines = content.decode(errors="replace").split("\n")
+    start = finding.line or 1
+    before = lines[max(0, start - 3) : (finding.end_line or start) + 2]
+    return Earlier(
+        id=finding.id,
+        rule=finding.rule,
+        path=finding.path,
+        line=None,
+        message=finding.message,
+        before="\n".join(before),
+    )
+
+
+def _unplaced(finding: Finding) -> Finding:
+    """A finding that is still there although its line is gone: it counts, and stands on no line."""
+    return finding.model_copy(update={"line": None, "end_line": None, "fix": None, "on_diff": False})
+
+
+def _not_read(entry: NotLookedAt) -> NotLookedAt:
+    return entry.model_copy(update={"reason": f"not read by the model: {entry.reason}"})

@@ -1,0 +1,73 @@
+"""The long sweep (T-D1): kill −9 at every step and write, at pairs of points by chance, and in the worst moments."""
+
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.driver import sample, stage
+from tests.chaos.scenes import prepare
+from tests.chaos.sweep import Result, Sweep
+from tests.databases import Backend
+
+SEEDS = 200
+PARTS = 10  # of the seeds; each begins with an empty database
+
+_RESULT = Path(__file__).parent / "last-result.md"
+_HEAD = """\
+# The last sweep of kills
+
+Written by `make chaos`. Each line: what was played how often, how many processes were killed with SIGKILL, and how
+often the end was not that of an undisturbed run, or an invariant of the threat model did not hold.
+
+| what | points | played | kills | wrong |
+| --- | --- | --- | --- | --- |
+"""
+
+
+@pytest.mark.parametrize("scene", ["reviewed", "superseded", "closed"])
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Path) -> None:
+    async with stage(backend, tmp_path) as there:
+        await prepare(there)
+        sweep = Sweep(there, scene)
+        points = await sweep.rehearse()
+        result = await sweep.kill_at(points if backend == "sqlite" else sample(points, 20))
+        _record(f"{scene}, killed at one point, {backend}", len(points), result)
+
+
+@pytest.mark.parametrize("kill", [False, True])
+@pytest.mark.parametrize("scene", ["superseded", "closed"])
+async def test_interrupted_at_every_point(scene: str, kill: bool, tmp_path: Path) -> None:
+    async with stage("sqlite", tmp_path) as there:
+        await prepare(there)
+        points = await Sweep(there, "reviewed").rehearse()
+        result = await Sweep(there, scene).interrupt_at(points, kill=kill)
+        _record(f"{scene} at each point{', then killed there' if kill else ''}, sqlite", len(points), result)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_killed_twice(part: int, tmp_path: Path) -> None:
+    scene = ("reviewed", "superseded", "closed")[part % 3]
+    backend: Backend = "postgresql" if part % 5 == 4 else "sqlite"
+    async with stage(backend, tmp_path) as there:
+        await prepare(there)
+        sweep = Sweep(there, scene)
+        points = await sweep.rehearse()
+        for seed in range(part, SEEDS, PARTS):
+            await sweep.kill_twice(seed)
+        _record(f"{scene}, killed twice by chance, seeds {part} + {PARTS}n, {backend}", len(points), sweep.result)
+
+
+def _record(what: str, points: int, result: Result) -> None:
+    """Put one line into the file of results, in place of that of an earlier run; fail if anything was wrong."""
+    line = f"| {what} | {points} | {result.played} | {result.kills} | {len(result.wrong)} |"
+    print(line)
+    with _RESULT.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        lines = [each for each in file.read().splitlines() if each.startswith("| ")][2:]
+        kept = [each for each in lines if not each.startswith(f"| {what} |")]
+        file.truncate(0)
+        file.write(_HEAD + "\n".join(sorted([*kept, line])) + "\n")
+    assert result.wrong == []

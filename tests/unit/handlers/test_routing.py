@@ -1,0 +1,213 @@
+"""Which webhook becomes which command, and why the others are ignored; played on GitHub's own examples."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
+from domain.runs import Trigger
+from handlers import translate
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"
+APP_ID = 29310  # of the examples' check runs
+
+EXPECTED = {
+    "check_run completed": "action_not_used",
+    "check_run created": "action_not_used",
+    "check_run requested_action": "unknown_button",
+    "check_run rerequested": "review_checked_head",
+    "check_suite completed": "action_not_used",
+    "check_suite requested": "action_not_used",
+    "check_suite rerequested": "review_checked_head",
+    "deployment_status created": "not_used_yet",
+    "fork": "unknown_event",
+    "installation created": "action_not_used",
+    "installation deleted": "end_installation",
+    "installation new_permissions_accepted": "action_not_used",
+    "installation suspend": "end_installation",
+    "installation unsuspend": "action_not_used",
+    "installation_repositories added": "action_not_used",
+    "installation_repositories removed": "end_installation",
+    "issue_comment created": "no_command",
+    "issue_comment deleted": "action_not_used",
+    "issue_comment edited": "comment_edited",
+    "issues edited": "not_used_yet",
+    "issues labeled": "not_used_yet",
+    "issues opened": "not_used_yet",
+    "merge_group checks_requested": "not_used_yet",
+    "ping": "ping",
+    "pull_request assigned": "action_not_used",
+    "pull_request closed": "end_pull_request",
+    "pull_request converted_to_draft": "action_not_used",
+    "pull_request labeled": "action_not_used",
+    "pull_request opened": "review_pull_request",
+    "pull_request ready_for_review": "review_pull_request",
+    "pull_request reopened": "review_pull_request",
+    "pull_request review_requested": "action_not_used",
+    "pull_request synchronize": "review_pull_request",
+    "pull_request_review dismissed": "action_not_used",
+    "pull_request_review submitted": "no_command",
+    "pull_request_review_comment created": "no_command",
+    "pull_request_review_comment deleted": "action_not_used",
+    "pull_request_review_comment edited": "comment_edited",
+    "pull_request_review_thread resolved": "thread_of_a_person",
+    "pull_request_review_thread unresolved": "thread_of_a_person",
+    "push": "not_used_yet",
+    "repository renamed": "not_used_yet",
+    "repository transferred": "not_used_yet",
+    "star created": "unknown_event",
+    "star deleted": "unknown_event",
+    "workflow_run completed": "not_used_yet",
+    "workflow_run requested": "not_used_yet",
+}
+
+
+def _samples() -> dict[str, dict[str, Any]]:
+    """The examples by event and action, as an App is sent them by a person."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in SAMPLES.read_text().splitlines():
+        sample = json.loads(line)
+        payload: dict[str, Any] = {"installation": {"id": 5}, **sample["payload"]}
+        payload["sender"] = {**payload["sender"], "type": "User"}
+        if (check := payload.get(sample["event"])) is not None and "app" in check:
+            check["app"]["id"] = APP_ID
+        found[f"{sample['event']} {payload.get('action', '')}".strip()] = payload
+    return found
+
+
+EXAMPLES = _samples()
+
+
+def test_every_example_is_expected() -> None:
+    assert set(EXAMPLES) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(name: str) -> None:
+    wanted = translate(name.split()[0], EXAMPLES[name], APP_ID)
+    assert (wanted.reason if isinstance(wanted, Ignored) else wanted.kind) == EXPECTED[name]
+
+
+def _pull_request(action: str, **more: object) -> Any:
+    return translate("pull_request", {**EXAMPLES["pull_request opened"], "action": action, **more}, APP_ID)
+
+
+def test_an_opened_pull_request_is_reviewed_as_it_says() -> None:
+    payload = EXAMPLES["pull_request opened"]
+    command = _pull_request("opened")
+    assert isinstance(command, ReviewPullRequest)
+    assert command.number == payload["pull_request"]["number"]
+    assert command.head_sha == payload["pull_request"]["head"]["sha"]
+    assert command.repository.full_name == payload["repository"]["full_name"]
+    assert (command.repository.id, command.repository.installation_id) == (
+        payload["repository"]["id"],
+        payload["installation"]["id"],
+    )
+    assert command.sender.id == payload["sender"]["id"]
+    assert not command.sender.is_app
+
+
+@pytest.mark.parametrize(
+    ("action", "repeat"),
+    [
+        ("opened", Repeat.never),
+        ("synchronize", Repeat.never),
+        ("reopened", Repeat.always),
+        ("ready_for_review", Repeat.if_excluded),
+    ],
+)
+def test_what_is_reviewed_again(action: str, repeat: Repeat) -> None:
+    command = _pull_request(action)
+    assert (command.trigger, command.repeat) == (Trigger.pull_request, repeat)
+
+
+def test_only_an_edit_of_the_base_counts() -> None:
+    assert _pull_request("edited", changes={"title": {"from": "Old"}}).reason == "base_not_changed"
+    assert _pull_request("edited", changes={}).reason == "base_not_changed"
+    assert isinstance(_pull_request("edited", changes={"base": {"ref": {"from": "main"}}}), ReviewPullRequest)
+
+
+def test_a_closed_pull_request_ends_its_runs() -> None:
+    command = _pull_request("closed")
+    assert isinstance(command, EndPullRequest)
+    assert command.number == EXAMPLES["pull_request opened"]["pull_request"]["number"]
+
+
+def _check(event: str, **more: Any) -> Any:
+    name = {"check_run": "check_run rerequested", "check_suite": "check_suite rerequested"}[event]
+    return translate(event, {**EXAMPLES[name], **more}, APP_ID)
+
+
+@pytest.mark.parametrize("event", ["check_run", "check_suite"])
+def test_a_check_is_run_again_for_a_person_and_by_its_own_app_only(event: str) -> None:
+    command = _check(event)
+    assert isinstance(command, ReviewCheckedHead)
+    assert command.trigger is Trigger.rerequested
+    assert command.head_sha == EXAMPLES[f"{event} rerequested"][event]["head_sha"]
+    bot = {"id": 7, "login": "dependabot[bot]", "type": "Bot"}
+    assert _check(event, sender=bot).reason == "sent_by_an_app"
+    assert translate(event, EXAMPLES[f"{event} rerequested"], APP_ID + 1) == Ignored(reason="check_of_another_app")
+
+
+def test_the_button_of_a_check_that_is_ours() -> None:
+    payload = EXAMPLES["check_run requested_action"]
+    pressed = {**payload, "requested_action": {"identifier": "review"}}
+    command = translate("check_run", pressed, APP_ID)
+    assert isinstance(command, ReviewCheckedHead)
+    assert command.trigger is Trigger.requested_action
+    assert translate("check_run", {**pressed, "requested_action": None}, APP_ID) == Ignored(reason="unknown_button")
+
+
+def test_lost_repositories() -> None:
+    everything = translate("installation", EXAMPLES["installation deleted"], APP_ID)
+    assert isinstance(everything, EndInstallation)
+    assert everything.repository_ids is None
+    payload = EXAMPLES["installation_repositories removed"]
+    some = translate("installation_repositories", payload, APP_ID)
+    assert isinstance(some, EndInstallation)
+    assert some.repository_ids == tuple(each["id"] for each in payload["repositories_removed"])
+
+
+WRONG: list[Any] = [None, [], "text", 7, {}, {"id": True}, {"id": "7"}, {"id": 2**64}, {"id": -1}]
+
+
+@pytest.mark.parametrize("name", [name for name, kind in EXPECTED.items() if kind.startswith(("review_", "end_"))])
+def test_a_part_that_is_missing_or_of_another_kind(name: str) -> None:
+    """No command is made of half a payload, and nothing else than a reason comes of it."""
+    payload = EXAMPLES[name]
+    event = name.split()[0]
+    parts = "pull_request", "check_run", "check_suite", "repository", "installation", "sender"
+    needed = [part for part in parts if part in payload]
+    for key in needed:
+        for value in WRONG:
+            assert translate(event, {**payload, key: value}, APP_ID) == Ignored(reason="incomplete_payload"), (
+                key,
+                value,
+            )
+        left = {name: value for name, value in payload.items() if name != key}
+        assert translate(event, left, APP_ID) == Ignored(reason="incomplete_payload"), key
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(
+    name=st.sampled_from(sorted(EXPECTED)),
+    changes=st.dictionaries(
+        st.sampled_from(["action", "sender", "repository", "installation", "pull_request", "check_run", "comment"]),
+        JSON,
+        max_size=3,
+    ),
+)
+def test_nothing_but_a_command_or_a_reason(name: str, changes: Mapping[str, Any]) -> None:
+    """Whatever the payload holds, translating it raises nothing."""
+    translate(name.split()[0], {**EXAMPLES[name], **changes}, APP_ID)

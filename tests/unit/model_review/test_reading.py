@@ -1,0 +1,277 @@
+"""What a model gets to read: the diff with numbers, a little around it, in parts that fit, and nothing it must not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from agents.model_review import Earlier, Intent, Plan, Size, narrowed, questions
+from agents.model_review.rendering import WITHHELD
+from agents.tokens import estimate
+from domain.changes import NotLookedAt
+from domain.findings import Category, Layer, RawFinding, Severity
+from tests.unit.checks.building import Versions, change_of
+
+TILL = """\
+import money
+
+
+class Till:
+    def open(self):
+        self.total = 0
+
+    def pay(self, amount):
+        self.check(amount)
+        self.log(amount)
+        self.count += 1
+        self.total += amount
+        return self.total
+
+    def close(self):
+        return self.total
+"""
+PAID = TILL.replace("self.total += amount\n", "self.total += amount / self.rate\n        self.last = amount\n")
+
+
+def same(text: str) -> str:
+    return text
+
+
+def plan(files: Versions, found: Sequence[RawFinding] = (), **options: object) -> Plan:
+    change, versions = change_of(files)
+    return questions(change, versions, found, **{"redact": same, **options})  # pyright: ignore[reportArgumentType]
+
+
+def finding(rule: str, path: str, line: int) -> RawFinding:
+    return RawFinding(
+        rule=rule,
+        category=Category.security,
+        severity=Severity.error,
+        confidence=1,
+        path=path,
+        line=line,
+        message="m",
+        layer=Layer.security,
+    )
+
+
+def named(plan: Plan) -> dict[str, NotLookedAt]:
+    return {entry.path: entry for entry in plan.not_read}
+
+
+def test_a_small_change_is_one_question_with_numbers_and_what_encloses_it():
+    (question,) = plan({"shop/till.py": (TILL, PAID)}, size=Size(least_context=25)).questions
+
+    assert question.content.split("\n")[1:-1] == [
+        "== shop/till.py",
+        "4 class Till:",
+        "…",
+        "8     def pay(self, amount):",
+        "9         self.check(amount)",
+        "10         self.log(amount)",
+        "11         self.count += 1",
+        "-        self.total += amount",
+        "12+        self.total += amount / self.rate",
+        "13+        self.last = amount",
+        "14         return self.total",
+        "15 ",
+        "16     def close(self):",
+    ]
+    assert question.lines == {"shop/till.py": tuple(range(9, 17))}
+    assert question.key == "model review 1 of 1"
+
+
+def test_more_context_where_there_is_room_for_it():
+    (little,) = plan({"till.py": (TILL, PAID)}, size=Size(least_context=0)).questions
+    (more,) = plan({"till.py": (TILL, PAID)}, size=Size(least_context=500)).questions
+
+    assert "4 class Till:" not in little.content
+    assert "1 import money" in more.content
+    assert little.lines == more.lines
+
+
+def test_the_same_change_makes_the_same_questions():
+    files: Versions = {f"m{n}.py": (None, f"x = {n}\n" * 50) for n in range(5)}
+    first, second = plan(files, size=Size(question=400)), plan(files, size=Size(question=400))
+
+    assert first == second
+    assert Plan.model_validate_json(first.model_dump_json()) == first
+
+
+def test_a_large_change_becomes_several_questions_by_file():
+    files: Versions = {f"pkg/m{n}.py": (None, "value = compute(1)\n" * 100) for n in range(6)}
+    planned = plan(files, size=Size(question=2500))
+
+    assert [sorted(question.lines) for question in planned.questions] == [
+        ["pkg/m0.py", "pkg/m1.py"],
+        ["pkg/m2.py", "pkg/m3.py"],
+        ["pkg/m4.py", "pkg/m5.py"],
+    ]
+    assert [question.key for question in planned.questions] == [f"model review {n} of 3" for n in (1, 2, 3)]
+    assert planned.not_read == ()
+
+
+def test_one_huge_file_is_split_and_every_line_is_shown_once():
+    lines = [f"value_{n} = compute({n})" for n in range(1, 901)]
+    planned = plan({"big.py": (None, "\n".join(lines) + "\n")}, size=Size(question=3000))
+
+    assert len(planned.questions) > 1
+    shown = [number for question in planned.questions for number in question.lines["big.py"]]
+    assert shown[:900] == list(range(1, 901))
+    for number, line in enumerate(lines, 1):
+        assert sum(f"\n{number}+{line}\n" in question.content for question in planned.questions) == 1
+
+
+def test_no_question_is_larger_than_it_may_be():
+    files: Versions = {f"m{n}.py": (None, "call(some_name, another)\n" * (40 * n)) for n in range(1, 9)}
+    size = Size(question=1500, questions=20)
+
+    assert all(estimate(question.content) <= size.question * 1.1 for question in plan(files, size=size).questions)
+
+
+def test_what_does_not_fit_the_budget_is_named_and_matters():
+    files: Versions = {
+        "a.py": (None, "a = 1\n" * 20),
+        "b.py": (None, "call(some_name)\n" * 3000),
+        "c.py": (None, "c = 1\n"),
+    }
+    planned = plan(files, size=Size(question=1000, questions=2))
+
+    assert [sorted(question.lines) for question in planned.questions] == [["a.py", "c.py"]]
+    assert named(planned)["b.py"].matters
+    assert "too large" in named(planned)["b.py"].reason
+
+
+def test_source_goes_before_tests_when_there_is_not_room_for_both():
+    files: Versions = {
+        "tests/test_a.py": (None, "assert a()\n" * 100),
+        "zoo.py": (None, "call(some_name)\n" * 100),
+    }
+    planned = plan(files, size=Size(question=1000, questions=1))
+
+    assert list(planned.questions[0].lines) == ["zoo.py"]
+    assert set(named(planned)) == {"tests/test_a.py"}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("secret/plan.py", "never_send"),
+        ("README.md", "prose"),
+        ("LICENSE", "prose"),
+        ("rows.csv", "data"),
+    ],
+)
+def test_files_that_are_not_read_are_named_and_do_not_leave(path: str, reason: str):
+    planned = plan({path: ("old\n", "planted\n"), "a.py": (None, "a = 1\n")}, never_send=["secret/**"])
+
+    assert reason in named(planned)[path].reason
+    assert "planted" not in planned.model_dump_json()
+    assert not named(planned)[path].matters
+
+
+def test_never_send_holds_for_a_file_that_was_moved_out_and_for_earlier_findings():
+    change, versions = change_of({"open/plan.py": ("x = 'planted'\n", "y = 'planted'\n")})
+    moved = change.files[0].model_copy(update={"old_path": "secret/plan.py"})
+    again = Earlier(id="F-1", rule="model/race", path="secret/other.py", line=1, message="m", before="planted")
+
+    planned = questions(
+        change.model_copy(update={"files": (moved,)}),
+        versions,
+        earlier=[again],
+        never_send=["secret/**"],
+        redact=same,
+    )
+    assert planned.questions == ()
+
+
+def test_a_deleted_file_is_only_named():
+    planned = plan({"gone.py": ("x = 1\n" * 500, None)})
+    assert planned.questions == ()
+    assert named(planned)["gone.py"].reason == "deleted"
+
+
+def test_long_runs_of_removed_lines_are_cut():
+    planned = plan({"a.py": ("x = 1\n" * 500 + "keep = 1\n", "keep = 2\n")})
+    assert planned.questions[0].content.count("\n-x = 1") == 60
+
+
+def test_lines_with_credentials_are_withheld_and_their_neighbours_are_not():
+    head = "token = 'hunter2-planted'\nother = 1\n"
+    (question,) = plan({"a.py": (None, head)}, [finding("secret/password", "a.py", 1)]).questions
+
+    assert "planted" not in question.model_dump_json()
+    assert f"1+{WITHHELD}" in question.content
+    assert "2+other = 1" in question.content
+
+
+def test_a_private_key_is_withheld_to_its_end():
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIplanted\nAAplanted\n-----END RSA PRIVATE KEY-----\n"
+    (question,) = plan({"a.py": ("x = 1\n", f'x = """{key}"""\ny = 2\n')}).questions
+
+    assert "planted" not in question.content
+    assert "y = 2" in question.content
+
+
+def test_everything_is_redacted_the_removed_lines_and_the_title_too():
+    def hide(text: str) -> str:
+        return text.replace("planted", "[redacted]")
+
+    again = Earlier(id="F-1", rule="model/race", path="a.py", line=1, message="see planted", before="a planted one")
+    (question,) = plan(
+        {"a.py": ("x = 'planted'\n", "x = env('planted')\n")},
+        redact=hide,
+        intent=Intent(title="Remove planted", body="planted was here"),
+        earlier=[again],
+    ).questions
+    assert "planted" not in question.model_dump_json(exclude={"earlier"})
+    assert question.content.count("[redacted]") == 8
+
+
+def test_what_is_already_reported_is_listed_once_per_file_asked_about():
+    found = [finding("ruff/F401", "a.py", 1), finding("ruff/F401", "elsewhere.py", 9)]
+    (question,) = plan({"a.py": (None, "import os\n")}, found).questions
+
+    assert "== already reported\na.py:1 ruff/F401\nEND" in question.content
+
+
+def test_an_earlier_finding_is_asked_about_where_its_file_is_shown():
+    lost = Earlier(id="F-LOST", rule="model/race", path="other.py", line=None, message="m", before="was()")
+    again = Earlier(id="F-AGAIN", rule="model/race", path="a.py", line=2, message="racy", before="run()")
+    (question,) = plan({"a.py": ("run()\n", "lock()\nrun()\n")}, earlier=[lost, again]).questions
+
+    assert question.earlier == (lost, again)
+    assert "== earlier finding F-AGAIN\nracy\nCode then:\nrun()\nNow a.py:\n1+lock()\n2 run()" in question.content
+    assert "== earlier finding F-LOST\nm\nCode then:\nwas()\nNow other.py:\n(the lines are gone)" in question.content
+
+
+def test_earlier_findings_alone_are_a_question_too():
+    again = Earlier(id="F-1", rule="model/race", path="a.md", line=None, message="m", before="was()")
+    (question,) = plan({"a.md": ("a\n", "b\n")}, earlier=[again]).questions
+
+    assert question.lines == {}
+    assert question.key == "model review 1 of 1"
+
+
+def test_on_a_push_only_hunks_that_changed_are_looked_at_again():
+    lines = [f"line_{n} = {n}" for n in range(1, 101)]
+    first = lines.copy()
+    first[9] = "changed early"
+    second = first.copy()
+    second[79] = "changed late"
+    base, old, new = ("\n".join(text) + "\n" for text in (lines, first, second))
+    whole, _ = change_of({"a.py": (base, new), "b.py": (None, "b = 1\n")})
+    since, _ = change_of({"a.py": (old, new)})
+
+    (file,) = narrowed(whole, since).files
+    assert (file.path, [hunk.new_start for hunk in file.hunks]) == ("a.py", [77])
+    assert len(whole.files[0].hunks) == 2
+
+
+def test_removing_a_line_touches_its_hunk():
+    base = "a = 1\nb = 2\nc = 3\n"
+    old = "a = 1\nb = 2\nnew = 0\nc = 3\nnew = 1\n"
+    new = "a = 1\nb = 2\nc = 3\nnew = 1\n"
+    whole, _ = change_of({"a.py": (base, new)})
+    since, _ = change_of({"a.py": (old, new)})
+
+    assert len(narrowed(whole, since).files) == 1
