@@ -79,6 +79,16 @@ class EndInstallation(Command):
     sender: Sender
 
 
+class ReportMergeGroup(Command):
+    """A merge queue asks for our check on its temporary head: report the verdict of the pull request's own head."""
+
+    kind: Literal["report_merge_group"] = "report_merge_group"
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    sender: Sender
+
+
 class ObeyComment(Command):
     """Do what a comment says in its ``/forge`` lines, in their order, and answer it.
 
@@ -121,7 +131,13 @@ class NoteThread(Command):
 
 
 AnyCommand = Annotated[
-    ReviewPullRequest | ReviewCheckedHead | EndPullRequest | EndInstallation | ObeyComment | NoteThread,
+    ReviewPullRequest
+    | ReviewCheckedHead
+    | EndPullRequest
+    | EndInstallation
+    | ReportMergeGroup
+    | ObeyComment
+    | NoteThread,
     Field(discriminator="kind"),
 ]
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)

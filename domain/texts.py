@@ -48,6 +48,24 @@ def excluded(reason: str, problem: str | None = None) -> CheckText:
     return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
 
 
+def queued_for_merge(number: int, head_sha: str, review: Review | None) -> CheckText:
+    """For the temporary head of a merge queue."""
+    if review is None:
+        what = f"Head {code(head_sha[:7])} of pull request {number} has no finished review."
+        return CheckText("Not reviewed", f"{what} Take it out of the queue and let the review finish first.")
+    return CheckText(
+        _title(review), f"The verdict of head {code(head_sha[:7])} of pull request {number}; see its check."
+    )
+
+
+def over_quota(reason: str) -> CheckText:
+    return CheckText(
+        "Too many reviews",
+        f"{prose(reason)}, so this head was not looked at.\n\n"
+        "**Next:** press **Review again** when you want it reviewed.",
+    )
+
+
 def cancelled(reason: ReasonCode) -> CheckText:
     """For a run that something else put an end to."""
     match reason:

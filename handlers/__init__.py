@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
-from handlers import checks, installation, issue_comment, pull_request, review, review_comment, thread
+from handlers import checks, installation, issue_comment, merge_group, pull_request, review, review_comment, thread
 
 Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
 """Takes the payload and our App's id."""
@@ -15,6 +15,7 @@ HANDLERS: Mapping[str, Handler] = {
     "pull_request": pull_request.handle,
     "check_run": checks.handle_run,
     "check_suite": checks.handle_suite,
+    "merge_group": merge_group.handle,
     "installation": installation.handle,
     "installation_repositories": installation.handle_repositories,
     "issue_comment": issue_comment.handle,
@@ -26,7 +27,6 @@ HANDLERS: Mapping[str, Handler] = {
 NOT_USED_YET = frozenset(
     {
         "issues",
-        "merge_group",
         "workflow_run",
         "installation_target",
         "push",

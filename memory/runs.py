@@ -132,6 +132,18 @@ async def get(database: Database, run_id: str) -> Run | None:
         return None if row is None else _run(row)
 
 
+async def begun_by_pushes(database: Database, run: Run, since: datetime) -> tuple[int, int]:
+    """How many runs events of pull requests began since a moment: on this pull request, and in its repository."""
+    query = select(func.count()).where(
+        RunRow.repository_id == run.repository.id,
+        RunRow.trigger == Trigger.pull_request.value,
+        RunRow.created_at > since,
+    )
+    async with database.transaction() as session:
+        here = await session.scalar(query.where(RunRow.number == run.number)) or 0
+        return here, await session.scalar(query) or 0
+
+
 async def began(database: Database, run_id: str) -> datetime | None:
     """When a run began to work."""
     async with database.transaction() as session:

@@ -9,6 +9,7 @@ import structlog
 from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
 
+from domain import texts
 from domain.commands import (
     AnyCommand,
     EndInstallation,
@@ -16,14 +17,16 @@ from domain.commands import (
     NoteThread,
     ObeyComment,
     Repeat,
+    ReportMergeGroup,
     ReviewCheckedHead,
     ReviewPullRequest,
 )
 from domain.errors import CodeHostError, ForgeError, Superseded
 from domain.ports import PullRequest
+from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.slash import AskReview
-from memory import deliveries, runs, waits
+from memory import checkpoints, deliveries, runs, waits
 from memory.runs import Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
@@ -88,6 +91,8 @@ class Dispatch:
             case EndInstallation():
                 ended = await self._end_active(command.installation_id, command.repository_ids, ReasonCode.access_lost)
                 return _ended(ended)
+            case ReportMergeGroup():
+                return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
                 return await Obedience(self._services, self._journal, self, self._guid, command).execute()
             case NoteThread():
@@ -207,6 +212,18 @@ class Dispatch:
         )
         admission = await runs.admit(self._services.database, candidate, look.fence, self._services.clock.now())
         return _Admitted.model_validate(admission, from_attributes=True).model_dump(mode="json")
+
+    async def _report(self, command: ReportMergeGroup) -> JsonValue:
+        """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
+        services, number = self._services, command.number
+        live = await services.host.pull_request(command.repository, number)
+        review = await checkpoints.latest_review(services.database, command.repository.id, number)
+        if review is None or review.head_sha != live.head_sha:
+            review = None
+        conclusion = Conclusion.action_required if review is None else review.conclusion
+        text = texts.queued_for_merge(number, live.head_sha, review)
+        await services.publisher.report(command.repository, self._guid, command.head_sha, conclusion, text)
+        return f"reported {conclusion}"
 
     async def _open_check(self, run: Run) -> JsonValue:
         """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits."""

@@ -105,6 +105,29 @@ class Publisher:
 
         await self._once(run, "configuration", "check", find, create)
 
+    async def report(
+        self, repository: RepositoryRef, guid: str, head_sha: str, conclusion: Conclusion, text: CheckText
+    ) -> None:
+        """Create a complete check on a head that no run is about, once per delivery."""
+        check = CheckRun(
+            name=texts.CHECK_NAME,
+            head_sha=head_sha,
+            external_id=guid,
+            status="completed",
+            title=outgoing(text.title),
+            summary=outgoing(text.summary),
+            conclusion=conclusion,
+        )
+
+        async def find() -> int | None:
+            found = await self.host.find_check_run(repository, head_sha, guid)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await self.host.create_check_run(repository, check)).id
+
+        await self._answer_once(guid, find, create)
+
     async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
         """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""
         await self._update(run, f"concluded by {cause}", _check(run, "completed", text, conclusion))

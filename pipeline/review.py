@@ -23,6 +23,7 @@ from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS, exclusion
+from safety.quota import WINDOW, over_quota
 from safety.risk import Author
 from safety.verdict import with_dismissals
 from workspace.mirror import Mirror
@@ -40,6 +41,7 @@ class Settings(BaseModel):
     pull_request: PullRequest
     excluded: str | None
     paused_by: str | None = None
+    over_quota: str | None = None
 
 
 class ReviewRun:
@@ -80,6 +82,9 @@ class ReviewRun:
         if settings.paused_by is not None:
             await self._journal.step("say that it is paused", lambda: self._put_off(settings.paused_by or ""))
             return ReasonCode.paused.value
+        if settings.over_quota is not None:
+            await self._journal.step("say that it is too much", lambda: self._refuse(settings.over_quota or ""))
+            return ReasonCode.guard.value
         if settings.excluded is not None:
             await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
             return ReasonCode.excluded.value
@@ -115,7 +120,20 @@ class ReviewRun:
             pull_request=pull_request,
             excluded=None if reason is None else reason.text,
             paused_by=await permits.paused_by(self._services.database, self._run.repository),
+            over_quota=await self._over_quota(),
         ).model_dump(mode="json")
+
+    async def _over_quota(self) -> str | None:
+        """Only what pushes began is counted and bounded: a person who asks is answered."""
+        if self._run.trigger is not Trigger.pull_request:
+            return None
+        since = self._services.clock.now() - WINDOW
+        reason = over_quota(*await runs.begun_by_pushes(self._services.database, self._run, since))
+        return None if reason is None else reason.text
+
+    async def _refuse(self, why: str) -> JsonValue:
+        await self._publisher.conclude(self._run, Conclusion.action_required, texts.over_quota(why))
+        return await self._move(RunState.failed, ReasonCode.guard, why)
 
     async def _put_off(self, by: str) -> JsonValue:
         await self._publisher.conclude(self._run, Conclusion.action_required, texts.paused(by))

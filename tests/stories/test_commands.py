@@ -1,5 +1,6 @@
 """What people say to Forge on GitHub, and what it answers."""
 
+from safety.quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -160,3 +161,29 @@ async def test_unknown_and_unavailable_verbs(told: Story) -> None:
     [answer] = told.answers(pull)
     assert "Did you mean `/forge review [full]`?" in answer.body
     assert "is not available yet" in answer.body
+
+
+async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    queued = told.github.queue_for_merge(pull)
+    await told.rest()
+    assert told.check(repository, queued).conclusion == "success"
+
+
+async def test_too_many_pushes_within_an_hour(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"note.md": "0\n"}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    for number in range(1, PER_PULL_REQUEST + 1):
+        head = await alice.push(repository, "feature", {"note.md": f"{number}\n"})
+        await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "Too many reviews")
+
+    await alice.rerequest(check)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"

@@ -1,0 +1,35 @@
+"""Merge queues: our check must report on the queue's temporary head, too, or the queue waits for ever."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from domain.commands import AnyCommand, Ignored, ReportMergeGroup
+from handlers.payloads import RepositoryEvent, Sha, View
+
+_QUEUED = re.compile(r"(?:^|/)pr-(\d{1,9})-[0-9a-f]{7,64}$")  # refs/heads/gh-readonly-queue/BASE/pr-NUMBER-SHA
+
+
+class _Group(View):
+    head_sha: Sha
+    head_ref: str
+
+
+class _Event(RepositoryEvent):
+    merge_group: _Group
+
+
+def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    if event.action != "checks_requested":
+        return Ignored(reason="action_not_used")
+    queued = _QUEUED.search(event.merge_group.head_ref)
+    if queued is None:
+        return Ignored(reason="unknown_merge_group")
+    return ReportMergeGroup(
+        repository=event.where(),
+        number=int(queued[1]),
+        head_sha=event.merge_group.head_sha,
+        sender=event.sender.as_sender(),
+    )

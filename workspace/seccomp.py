@@ -1,0 +1,203 @@
+"""Which system calls a sandboxed process may make, as BPF programs for the kernel.
+
+Imported by the launcher of level 2 before every program it starts, so it imports next to nothing itself.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+
+Step = tuple[int, int, int, int]
+
+# Numbers on (x86_64, aarch64); -1 where there is no such call.
+Calls = dict[str, tuple[int, int]]
+
+# What no tool needs and what most escapes start with.
+_FORBIDDEN: Calls = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "setns": (308, 268),
+    "unshare": (272, 97),
+    "kexec_load": (246, 104),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "swapon": (167, 224),
+    "reboot": (169, 142),
+    "syslog": (103, 116),
+    "open_by_handle_at": (304, 265),
+}
+
+# What namespaces do at level 3: no network, and nothing that outlives the process or reaches another one.
+_SHARED: Calls = {
+    "socket": (41, 198),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+}
+# These may be meant for another process, whose number is the first argument. 0 is oneself.
+_ON_OTHERS: Calls = {
+    "prlimit64": (302, 261),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
+}
+# Landlock rules on opening files, not on these. They reach what belongs to the same account.
+_BY_PATH: Calls = {
+    "chmod": (90, -1),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, -1),
+    "lchown": (94, -1),
+    "fchownat": (260, 54),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "truncate": (76, 45),
+}
+# Answered with success and not done: who stays in its process group is killed with it.
+_LEAVING: Calls = {"setsid": (112, 157), "setpgid": (109, 154)}
+_SIGNALS: Calls = {
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
+}
+_PROCESSES: Calls = {
+    "clone": (56, 220),
+    "fork": (57, -1),
+    "vfork": (58, -1),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+}
+_CLONE, _CLONE3, _SOCKET, _SECCOMP = (56, 220), (435, 435), (41, 198), (317, 277)
+_NAMESPACES = 0x7E020000  # the CLONE_NEW flags
+_FAMILIES = (1, 2, 10)  # unix, inet, inet6: vsock and others are not part of a network namespace
+
+_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+_FIRST_ARGUMENT = 16
+
+
+def in_namespaces() -> bytes:
+    """For level 3, where namespaces hide the network, the files and the other processes.
+
+    :raises OSError: this processor is not known.
+    """
+    steps = _refused(_FORBIDDEN)
+    steps += [(_EQUAL, 0, len(_FAMILIES) + 3, _SOCKET[_machine()[1]]), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
+    steps += [(_EQUAL, len(_FAMILIES) - index, 0, family) for index, family in enumerate(_FAMILIES)]
+    steps += [(_GIVE, 0, 0, _REFUSE | errno.EPERM), (_GIVE, 0, 0, _ALLOW)]
+    return _program(steps)
+
+
+def beside_others(*, signals: bool, own_account: bool) -> bytes:
+    """For level 2, where the process shares the machine with all others.
+
+    :param signals: whether Landlock keeps signals inside; where it cannot, nothing may be signalled.
+    :param own_account: whether it has an account of its own, whose files it may do anything with.
+    :raises OSError: this processor is not known.
+    """
+    refused = _FORBIDDEN | _SHARED
+    refused |= {} if signals else _SIGNALS
+    refused |= {} if own_account else _BY_PATH
+    steps = _refused(refused)
+    for numbers in _LEAVING.values():
+        steps += _answered(numbers, _REFUSE)
+    for numbers in _ON_OTHERS.values():
+        steps += _when(numbers, (_EQUAL, 0, 1, 0), then=_ALLOW, otherwise=_REFUSE | errno.EPERM)
+    steps += _when(_CLONE, (_ANY_OF, 0, 1, _NAMESPACES), then=_REFUSE | errno.EPERM, otherwise=_ALLOW)
+    return _program(steps)
+
+
+def alone() -> bytes:
+    """For a parser that needs no other process at all; in addition to another program."""
+    return _program(_refused(_PROCESSES | _SIGNALS))
+
+
+def install(program: bytes) -> None:
+    """Subject the calling thread, and all it will start, to a program. It cannot be undone.
+
+    :raises OSError: the kernel refused.
+    """
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    set_mode_filter = 1
+    if libc.syscall(_SECCOMP[_machine()[1]], set_mode_filter, 0, header) != 0:
+        raise OSError(ctypes.get_errno(), "the kernel does not take a system call filter")
+
+
+def _machine() -> tuple[int, int]:
+    """(the kernel's name of this machine, the column of its numbers)."""
+    name = os.uname().machine
+    if name not in _MACHINES:
+        raise OSError(errno.ENOSYS, f"there is no system call filter for {name}")
+    return _MACHINES[name]
+
+
+def _program(steps: list[Step]) -> bytes:
+    """The steps behind a check of the calling convention. Anything not refused is allowed.
+
+    ``clone3`` hides its flags from us and answers ENOSYS, so that C libraries use ``clone``.
+    """
+    audit, column = _machine()
+    code: list[Step] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_GIVE, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
+    if column == 0:
+        x32 = 0x40000000
+        code += [(_AT_LEAST, 0, 1, x32), (_GIVE, 0, 0, _REFUSE | errno.ENOSYS)]
+    code += [*_answered(_CLONE3, _REFUSE | errno.ENOSYS), *steps, (_GIVE, 0, 0, _ALLOW)]
+    return b"".join(struct.pack("=HBBI", *step) for step in code)
+
+
+def _refused(calls: Calls) -> list[Step]:
+    return [step for numbers in calls.values() for step in _answered(numbers, _REFUSE | errno.EPERM)]
+
+
+def _answered(numbers: tuple[int, int], answer: int) -> list[Step]:
+    number = numbers[_machine()[1]]
+    return [] if number < 0 else [(_EQUAL, 0, 1, number), (_GIVE, 0, 0, answer)]
+
+
+def _when(numbers: tuple[int, int], test: Step, *, then: int, otherwise: int) -> list[Step]:
+    """A call that is judged by its first argument."""
+    number = numbers[_machine()[1]]
+    found: Step = (_EQUAL, 0, 4, number)
+    return [found, (_LOAD, 0, 0, _FIRST_ARGUMENT), test, (_GIVE, 0, 0, then), (_GIVE, 0, 0, otherwise)]
