@@ -50,6 +50,10 @@ class Prepared(BaseModel):
     changed: tuple[Finding, ...] = ()
 
 
+class _Standing(BaseModel):
+    findings: tuple[Finding, ...]
+
+
 class Weighed(BaseModel):
     """What the answers come to before the second look."""
 
@@ -83,14 +87,23 @@ class ModelLayer:
         self._pull_request = pull_request
 
     async def read(self, checked: Checked) -> ModelPart:
-        """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person."""
-        if not checked.needs_a_model(self._configuration):
+        """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
+
+        It is also asked, at any risk, where it has to say whether what it found earlier is gone.
+        """
+        standing = _Standing.model_validate(await self._journal.step("earlier findings", self._earlier)).findings
+        if not checked.needs_a_model(self._configuration) and not (standing and self._configuration.review.model):
             return without_model(checked, self._configuration, None)
         model = self._services.models.choose(Task.fast)
-        if isinstance(model, Unusable):
-            return without_model(checked, self._configuration, model.reason)
-        if await self._journal.step("is it a stranger's", self._waits_for_ok):
-            return without_model(checked, self._configuration, _NEEDS_OK)
+        missing = model.reason if isinstance(model, Unusable) else None
+        if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
+            missing = _NEEDS_OK
+        if missing is not None or isinstance(model, Unusable):
+            part = without_model(checked, self._configuration, missing)
+            return part.model_copy(update={"findings": tuple(map(_unplaced, standing))})
+        return await self._asked(checked, model)
+
+    async def _asked(self, checked: Checked, model: LanguageModel) -> ModelPart:
         plan = await self._journal.step("prepare questions", lambda: self._prepare(checked))
         prepared = Prepared.model_validate(plan)
         answers = [await self._ask(question, Report, model) for question in prepared.plan.questions]
@@ -102,6 +115,10 @@ class ModelLayer:
             answers.append(await self._ask(weighed.second, Verdicts, model))
             kept = confirmed(weighed.candidates, answers[-1])
         return self._part(prepared, answers, kept, weighed.gone, model)
+
+    async def _earlier(self) -> JsonValue:
+        previous = await self._previous()
+        return _Standing(findings=() if previous is None else tuple(_standing(previous))).model_dump(mode="json")
 
     async def _waits_for_ok(self) -> JsonValue:
         if not needs_ok(self._pull_request, self._configuration.review, self._run.repository.id):

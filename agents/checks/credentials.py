@@ -59,10 +59,10 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
 def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
     """Files in groups, so that small ones share a request and a large one that fails takes no others with it."""
     groups: list[list[Subject]] = []
-    size = _PIECE
+    size = 0
     for file in files:
         length = sum(map(len, file.change.added_lines.values()))
-        if size + length > _PIECE:
+        if not groups or size + length > _PIECE:
             groups.append([])
             size = 0
         groups[-1].append(file)

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -15,12 +15,14 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.syntax import Syntax
 
+from agents.models import Models, Task, Unusable
 from bot.app import forge, served
 from bot.demo import project
+from bot.demo.script import scripted_model
 from bot.settings import Settings
 from domain import texts
 from simulator import Simulator
-from simulator.state import CheckRun, PullRequest, Repository, ReviewComment
+from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 45.0  # seconds one review may take here
@@ -62,7 +64,8 @@ async def _github_and_forge(console: Console) -> AsyncGenerator[Simulator]:
         folder = Path(name)
         async with AsyncExitStack() as stack:
             github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=_SECRET))
-            running = await stack.enter_async_context(forge(_settings(github, folder)))
+            settings = _settings(github, folder)
+            running = await stack.enter_async_context(forge(settings, models=_models(console, settings)))
             port = await stack.enter_async_context(served(running))
             github.webhook_url = f"http://127.0.0.1:{port}/webhook"
             console.print(f"A simulated GitHub is at {github.url}, Forge on SQLite at http://127.0.0.1:{port}.")
@@ -83,6 +86,16 @@ def _settings(github: Simulator, folder: Path) -> Settings:
     )
 
 
+def _models(console: Console, settings: Settings) -> Models:
+    """The real model where its key is set, otherwise the scripted one; people are told which."""
+    real = settings.models.choose(Task.fast)
+    if isinstance(real, Unusable):
+        console.print("No key of a model is set, so layer 3 is played by a script: one remark, written beforehand.")
+        return Models.only(scripted_model().language_model)
+    console.print(f"Layer 3 is read by {real.name}, which sees the sample project and costs a few cents.")
+    return settings.models
+
+
 class _Show:
     """The steps of the demo, each told before it is done."""
 
@@ -96,7 +109,9 @@ class _Show:
         repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
         github.install(repository)
         author = github.user("author")
+        maintainer, stranger = github.user("maintainer"), github.user("stranger")
         github.grant(repository, author, "write")
+        github.grant(repository, maintainer, "maintain")
 
         self._step(f"A person opens a pull request in {project.REPOSITORY}: “{project.TITLE}”")
         repository.dependency_changes = project.DEPENDENCIES
@@ -106,12 +121,41 @@ class _Show:
         self._show_review(pull)
         self._show_check(first)
 
+        self._step("A maintainer disagrees with one of them")
+        comment = next(each for each in github.review_comments(pull) if "docker/latest-tag" in each.body)
+        said = await maintainer.reply(comment, "/forge dismiss our registry resolves latest to a fixed digest")
+        self._say(said.user.login, said.body)
+        receipt = await self._reply(lambda: comment.thread.comments[2:])
+
+        self._step("A stranger tries to command")
+        asked = await stranger.comment(pull, "/forge pause")
+        self._say(asked.user.login, asked.body)
+        refusal = await self._reply(lambda: github.comments(pull)[1:])
+
         self._step("The author pushes a fix")
         repository.dependency_changes = []
         head = await author.push(repository, project.BRANCH, project.SECOND_PUSH, "Do what the review says")
         second = await self._watch(repository, head)
         self._show_check(second)
-        return (first.conclusion, second.conclusion) == ("failure", "success")
+        closed = [thread for thread in github.threads(pull) if thread.resolved_by is github.app.bot]
+        self._console.print(
+            f"Forge resolved {len(closed)} of {len(github.threads(pull))} threads: what they said is gone."
+        )
+        told = "is dismissed" in receipt and "needs the role admin" in refusal and bool(closed)
+        return told and (first.conclusion, second.conclusion) == ("failure", "success")
+
+    async def _reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
+        """Wait for Forge's answer and show it."""
+        ended = time.monotonic() + _PATIENCE
+        while time.monotonic() < ended:
+            if mine := [each for each in said() if each.user is self._github.app.bot]:
+                self._say(mine[0].user.login, _shown(mine[0].body))
+                return mine[0].body
+            await asyncio.sleep(0.02)
+        raise TimeoutError("Forge did not answer.")
+
+    def _say(self, login: str, text: str) -> None:
+        self._console.print(Panel(Markdown(text), title=escape(login), title_align="left"))
 
     async def _watch(self, repository: Repository, head: str) -> CheckRun:
         """Follow the check of a head until it is completed, telling each state it goes through."""

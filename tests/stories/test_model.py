@@ -1,11 +1,17 @@
 """What a model adds to a review, and what it costs and may not do."""
 
+from decimal import Decimal
+from pathlib import Path
+
 from pydantic import JsonValue
 
+from agents.models import Models
 from agents.scripted import Fails, ScriptedModel
+from domain.money import Fixed
 from simulator import User
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.databases import fresh
+from tests.stories.driver import Story, story
 
 FILLER = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
 PAY = FILLER + "\n\ndef total(prices: list[float]) -> float:\n    return sum(prices) / len(prices)\n"
@@ -115,3 +121,52 @@ async def test_never_send(read: Story, model: ScriptedModel) -> None:
     await read.rest()
     assert all("len(prices)" not in call.content for call in model.calls)
     assert "billing/pay.py" in (read.check(repository, head).summary or "")
+
+
+async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> None:
+    dear = ScriptedModel(Fixed(Decimal(10_000), Decimal(10_000)))
+    models = Models.only(dear.language_model)
+    async with story(fresh("sqlite", tmp_path), tmp_path, models=models) as told:
+        repository, _, pull, head = await _opened(told)
+        check = told.check(repository, head)
+        assert check.conclusion == "action_required"
+        assert "The model was not asked" in (check.summary or "")
+        assert told.comments(pull) == []
+        assert dear.calls == []
+
+
+async def test_ten_pushes_bring_no_new_remarks_on_old_lines(read: Story, model: ScriptedModel) -> None:
+    finds(model)
+    repository, alice, pull, _ = await _opened(read)
+    model.when("VALUE_7 = 7", {"findings": [claim(8, "VALUE_7 = 7")]})
+    for number in range(10):
+        head = await alice.push(repository, "feature", {"billing/log.md": f"{number}\n"})
+        await read.rest()
+        assert read.check(repository, head).conclusion == "failure"
+    assert [comment.line for comment in read.comments(pull)] == [LINE]
+
+
+async def test_thread_of_the_model_closes_when_it_agrees(read: Story, model: ScriptedModel) -> None:
+    finds(model)
+    repository, alice, pull, _ = await _opened(read)
+    [comment] = read.comments(pull)
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    model.when("len(prices) or 1", {"findings": [], "earlier": [{"id": name, "gone": True}]})
+    head = await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("len(prices)", "(len(prices) or 1)")})
+    await read.rest()
+    assert comment.thread.resolved
+    assert read.check(repository, head).conclusion == "success"
+
+
+async def test_thread_of_the_model_stays_when_it_does_not_agree(read: Story, model: ScriptedModel) -> None:
+    finds(model)
+    repository, alice, pull, _ = await _opened(read)
+    [comment] = read.comments(pull)
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    model.when("max(len(prices), 0)", {"findings": [], "earlier": [{"id": name, "gone": False}]})
+    changed = PAY.replace("len(prices)", "max(len(prices), 0)")
+    head = await alice.push(repository, "feature", {"billing/pay.py": changed})
+    await read.rest()
+    assert not comment.thread.resolved
+    assert read.check(repository, head).conclusion == "failure"
+    assert len(read.comments(pull)) == 1

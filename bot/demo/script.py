@@ -1,0 +1,44 @@
+"""What the scripted model says about the sample project, where no key of a real model is set."""
+
+import re
+
+from pydantic import JsonValue
+
+from agents.scripted import ScriptedModel
+
+_LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
+_EARLIER = re.compile(r"F-[A-Z2-7]{6}")
+_SEEN_BEFORE = (
+    "`fetch` returns None for a carrier it has seen, `load(None)` raises, and the bare except hides it: that "
+    "carrier's tariffs are missing from the new table without a word. Skip the carrier where `fetch` returns None."
+)
+
+
+def scripted_model() -> ScriptedModel:
+    """A model that finds one flaw no tool finds, stands by it, and sees when it is gone."""
+    model = ScriptedModel()
+    model.when("shutil.copyfileobj", _sees_it_gone)
+    model.when("rows += load(fetch(carrier))", _finds_it)
+    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    return model
+
+
+def _finds_it(content: str) -> dict[str, JsonValue]:
+    shown = _LINE.search(content)
+    line = int(shown[1]) if shown else 1
+    claim: dict[str, JsonValue] = {
+        "rule": "model/logic-error",
+        "path": "rates/importer.py",
+        "line": line,
+        "end_line": line,
+        "quote": "rows += load(fetch(carrier))",
+        "severity": "error",
+        "confidence": 0.9,
+        "message": _SEEN_BEFORE,
+    }
+    return {"findings": [claim]}
+
+
+def _sees_it_gone(content: str) -> dict[str, JsonValue]:
+    names = dict.fromkeys(_EARLIER.findall(content))
+    return {"findings": [], "earlier": [{"id": name, "gone": True} for name in names]}
