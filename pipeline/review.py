@@ -95,8 +95,8 @@ class ReviewRun:
         model = await self._layer(settings).read(checked)
         await self._journal.step("draw the review", lambda: self._draw(checked, model))
         await self._journal.step("post the review", lambda: self._post(settings))
-        await self._journal.step("settle the threads", lambda: self._settle(model.gone))
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
+        await self._journal.step("settle the threads", lambda: self._settle(model.gone))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
         return RunState.completed.value
 

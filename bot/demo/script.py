@@ -17,8 +17,8 @@ _SEEN_BEFORE = (
 def scripted_model() -> ScriptedModel:
     """A model that finds one flaw no tool finds, stands by it, and sees when it is gone."""
     model = ScriptedModel()
-    model.when("shutil.copyfileobj", _sees_it_gone)
     model.when("rows += load(fetch(carrier))", _finds_it)
+    model.when("shutil.copyfileobj", _sees_it_gone)
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
     return model
 
