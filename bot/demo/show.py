@@ -22,7 +22,7 @@ from bot.demo.script import scripted_model
 from bot.settings import Settings
 from domain import texts
 from simulator import Simulator
-from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment
+from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 45.0  # seconds one review may take here
@@ -141,8 +141,17 @@ class _Show:
         self._console.print(
             f"Forge resolved {len(closed)} of {len(github.threads(pull))} threads: what they said is gone."
         )
-        told = "is dismissed" in receipt and "needs the role admin" in refusal and bool(closed)
+        told = "is dismissed" in receipt and "needs the role admin" in refusal and len(closed) == every
         return told and (first.conclusion, second.conclusion) == ("failure", "success")
+
+    async def _settled(self, pull: PullRequest) -> list[Thread]:
+        """Forge resolves one thread a second, as GitHub asks of whoever writes; those it has resolved in the end."""
+        resolved: list[Thread] = []
+        ended = time.monotonic() + _PATIENCE
+        while len(resolved) < len(pull.threads) and time.monotonic() < ended:
+            await asyncio.sleep(0.1)
+            resolved = [thread for thread in self._github.threads(pull) if thread.resolved_by is self._github.app.bot]
+        return resolved
 
     async def _reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
