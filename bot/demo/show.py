@@ -137,10 +137,8 @@ class _Show:
         head = await author.push(repository, project.BRANCH, project.SECOND_PUSH, "Do what the review says")
         second = await self._watch(repository, head)
         self._show_check(second)
-        closed = [thread for thread in github.threads(pull) if thread.resolved_by is github.app.bot]
-        self._console.print(
-            f"Forge resolved {len(closed)} of {len(github.threads(pull))} threads: what they said is gone."
-        )
+        closed, every = await self._settled(pull), len(pull.threads)
+        self._console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
         told = "is dismissed" in receipt and "needs the role admin" in refusal and len(closed) == every
         return told and (first.conclusion, second.conclusion) == ("failure", "success")
 
