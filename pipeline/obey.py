@@ -15,7 +15,7 @@ from domain.replies import Answer
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
 from memory import checkpoints, dismissals, findings, ledger, permits, runs, spend, waits
-from pipeline import reconclude
+from pipeline import reconclude, threads
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
@@ -203,14 +203,15 @@ class Obedience:
             services.database, command.repository, command.number, finding, command.sender, reason, now
         )
         await reconclude.check(services, command.repository, command.number, self._guid)
+        await threads.resolve(services, command.repository, command.number, finding)
 
     async def _finding(self, name: str | None) -> Finding | None:
         """The finding a command names, or the one in whose thread it stands."""
         repository, number = self._command.repository, self._command.number
         if name is not None:
             return await findings.by_name(self._services.database, repository.id, number, name)
-        threads = await findings.by_comment(self._services.database, repository.id, number)
-        return threads.get(self._command.comment.thread or 0)
+        carried = await findings.by_comment(self._services.database, repository.id, number)
+        return carried.get(self._command.comment.thread or 0)
 
     async def _no_finding(self, asked: Dismiss | AboutFinding) -> str:
         if asked.finding is None:

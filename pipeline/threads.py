@@ -9,7 +9,7 @@ from domain.commands import NoteThread
 from domain.conversation import ReviewThread
 from domain.findings import Category, Finding, Layer, Severity
 from domain.review import Review
-from domain.runs import Run
+from domain.runs import RepositoryRef, Run
 from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings
 from pipeline import reconclude
@@ -35,6 +35,15 @@ async def settle(services: Services, run: Run, review: Review, gone: Collection[
             await services.host.resolve_thread(run.repository, thread.id)
             settled.append(finding.id)
     return settled
+
+
+async def resolve(services: Services, repository: RepositoryRef, number: int, finding: Finding) -> None:
+    """Resolve the thread of a finding that a person settled with words."""
+    carried = await findings.by_comment(services.database, repository.id, number)
+    for thread in await services.host.review_threads(repository, number):
+        about = carried.get(thread.comments[0].id) if thread.comments else None
+        if about is not None and about.fingerprint == finding.fingerprint and not thread.is_resolved:
+            await services.host.resolve_thread(repository, thread.id)
 
 
 def _is_done(thread: ReviewThread, finding: Finding, review: Review, gone: Collection[str]) -> bool:
