@@ -139,6 +139,9 @@ class _Show:
         self._show_check(second)
         closed, every = await self._settled(pull), len(pull.threads)
         self._console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
+        for thread in pull.threads:
+            if thread not in closed:
+                self._console.print(f"  left open: {escape(_shown(thread.comments[0].body).splitlines()[-1])}")
         told = "is dismissed" in receipt and "needs the role admin" in refusal and len(closed) > 0
         return told and (first.conclusion, second.conclusion) == ("failure", "success")
 
