@@ -11,6 +11,7 @@ from domain.findings import Finding, Layer, place
 from domain.globs import matches
 from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
+from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide
 from safety.risk import Author, assess, reassess
 from workspace.objects import Code
@@ -81,7 +82,7 @@ async def check(
         linters=configuration.review.linters,
         dependencies=await dependencies(),
         toolbox=toolbox,
-        trusted=trusted,
+        origin=_origin(author, trusted),
     )
     findings = tuple(place(finding, change) for finding in checked.findings)
     return Checked(
@@ -96,6 +97,13 @@ async def check(
         not_looked_at=change.not_looked_at,
         risk=assess(change, findings, author, configuration.paths.sensitive),
     )
+
+
+def _origin(author: Author, trusted: bool) -> Origin:
+    """Only who may write to the repository can push a branch to it."""
+    if trusted:
+        return Origin.own
+    return Origin.stranger if author.from_fork else Origin.member
 
 
 def without_model(checked: Checked, configuration: Configuration, missing: str | None) -> ModelPart:

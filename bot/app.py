@@ -125,7 +125,7 @@ async def _services(settings: Settings, database: Database, clock: Clock, stack:
         host=host,
         clock=clock,
         mirrors=Mirrors(settings.data_dir / "mirrors"),
-        toolbox=await stack.enter_async_context(Toolbox.start(user=settings.sandbox_user)),
+        toolbox=await stack.enter_async_context(Toolbox.start(user=settings.sandbox_user, sandbox=settings.sandbox)),
         markers=Markers(key.encode()),
         models=settings.models,
         ceilings=settings.ceilings,

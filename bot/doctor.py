@@ -2,12 +2,13 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 import migrations
 from bot.clock import SystemClock
@@ -18,7 +19,13 @@ from bot.health import LEAST_FREE
 from bot.settings import Settings, load
 from domain.errors import ForgeError
 from memory.database import sync_engine
-from workspace.sandbox import probe
+from safety.containment import ADVICE as NO_SANDBOX
+from safety.containment import CODE
+from workspace.attacks import ATTACKS
+from workspace.probing import Wanted, chosen, probe
+from workspace.sandbox import SandboxLevel
+
+_OUTCOMES = {True: "refused", False: "[yellow]possible[/]", None: "not tried"}
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,38 @@ async def examine(console: Console) -> bool:
         parts += [lambda: _database(settings), lambda: _disk(settings), lambda: _github(settings)]
     for part in parts:
         healthy = _show(console, await part()) and healthy
-    for level in await probe(settings.sandbox_user if settings else "nobody"):
-        state = "works" if level.works else f"does not work: {level.reason}"
-        console.print(f"  sandbox level {level.level} ({level.name}): {escape(state)}")
-    return healthy
+    user, wanted = (settings.sandbox_user, settings.sandbox) if settings else ("nobody", "auto")
+    return await _sandbox(console, user, wanted) and healthy
+
+
+async def _sandbox(console: Console, user: str, wanted: Wanted) -> bool:
+    """Show what the attacks on each level came to, and which level is in use."""
+    try:
+        levels = await probe(user)
+    except ForgeError as error:
+        return _show(console, Finding("sandbox", error.message, error.advice))
+    console.print(_attacks(levels))
+    for level in levels:
+        if not level.works:
+            console.print(
+                f"    level {level.level} ({level.name}) does not work: {escape(level.reason)}", soft_wrap=True
+            )
+    try:
+        best = max((level for level in chosen(levels, wanted) if level.works), key=lambda level: level.level)
+    except ForgeError as error:
+        return _show(console, Finding("sandbox", error.message, error.advice or "See docs/security.md."))
+    state = f"level {best.level} ({best.name}) is used"
+    if best.level < CODE:
+        return _show(console, Finding("sandbox", f"{state}: pull requests from forks are not checked", NO_SANDBOX))
+    return _show(console, Finding("sandbox", state))
+
+
+def _attacks(levels: Sequence[SandboxLevel]) -> Table:
+    table = Table("attack", *(f"{level.level} {level.name}" for level in levels), box=None, pad_edge=False)
+    outcomes = [{attack.name: attack.refused for attack in level.attacks} for level in levels]
+    for name in ATTACKS:
+        table.add_row(name, *(_OUTCOMES[outcome.get(name)] for outcome in outcomes))
+    return table
 
 
 async def _tools() -> Finding:

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agents.models import Models, Task
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, Fixed, micro
+from workspace.probing import Wanted
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
@@ -34,7 +35,7 @@ class Settings(BaseSettings):
     port: int = Field(default=3000, ge=0, le=65535)
     executor_id: str = ""
     sandbox_user: str = "nobody"
-    sandbox: Literal["auto", "bwrap", "landlock", "none"] = "auto"
+    sandbox: Wanted = "auto"
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)

@@ -15,13 +15,14 @@ from agents.model_review import (
     confirmed,
     findings_of,
     narrowed,
+    now_at,
     questions,
     rechecked,
     second_look,
 )
 from agents.models import LanguageModel, Task, Unusable
 from agents.reviewer import Checked, ModelPart, within, without_model
-from domain.changes import Change, FileVersions, NotLookedAt
+from domain.changes import Change, FileChange, FileVersions, NotLookedAt
 from domain.configuration import Configuration
 from domain.errors import CodeAccessError, Superseded
 from domain.findings import Finding, Layer, place
@@ -141,17 +142,22 @@ class ModelLayer:
             versions,
             (*checked.findings, *carried),
             intent=Intent(title=self._pull_request.title),
-            earlier=[] if previous is None else await self._as_they_were(changed, previous.head_sha),
+            earlier=await self._as_they_were(changed, previous, since),
             never_send=self._configuration.review.never_send,
             redact=outgoing,
         )
         prepared = Prepared(plan=plan, carried=tuple(place(f, change) for f in carried), changed=tuple(changed))
         return prepared.model_dump(mode="json")
 
-    async def _as_they_were(self, changed: Sequence[Finding], head_sha: str) -> list[Earlier]:
+    async def _as_they_were(
+        self, changed: Sequence[Finding], previous: Review | None, since: Change | None
+    ) -> list[Earlier]:
+        """The changed findings with the code they were about, and where that stands now."""
+        if previous is None or since is None or not changed:
+            return []
         paths = sorted({finding.path for finding in changed})
-        contents = await (await self._mirror()).read(head_sha, paths) if paths else {}
-        return [_earlier(finding, contents.get(finding.path, b"")) for finding in changed]
+        contents = await (await self._mirror()).read(previous.head_sha, paths)
+        return [_earlier(finding, contents.get(finding.path, b""), since.file(finding.path)) for finding in changed]
 
     async def _weigh(self, checked: Checked, prepared: Prepared, answers: Sequence[Answer]) -> JsonValue:
         change, versions = await self._code(checked)
@@ -268,7 +274,7 @@ def _removed(since: Change) -> set[str]:
     return {file.old_path for file in since.files if file.old_path is not None}
 
 
-def _earlier(finding: Finding, content: bytes) -> Earlier:
+def _earlier(finding: Finding, content: bytes, since: FileChange | None) -> Earlier:
     """A finding whose line was changed, with the code it was about."""
     lines = content.decode(errors="replace").split("\n")
     start = finding.line or 1
@@ -277,7 +283,7 @@ def _earlier(finding: Finding, content: bytes) -> Earlier:
         id=finding.id,
         rule=finding.rule,
         path=finding.path,
-        line=None,
+        line=None if since is None or finding.line is None else now_at(since, finding.line),
         message=finding.message,
         before="\n".join(before),
     )

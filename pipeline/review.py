@@ -15,7 +15,7 @@ from domain.findings import Finding
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, dismissals, findings, permits, runs
+from memory import checkpoints, dismissals, findings, permits, runs, spend
 from pipeline import configuration, threads
 from pipeline.config_check import config_check
 from pipeline.journal import WorkflowJournal
@@ -246,6 +246,7 @@ class ReviewRun:
         """The run lost its pull request and was ended by who took it: close its check after its own last write."""
 
         async def close() -> JsonValue:
+            await self._close_books()
             await self._publisher.close(self._run)
             return None
 
@@ -284,7 +285,13 @@ class ReviewRun:
         now = self._services.clock.now()
         if not await runs.move(self._services.database, self._run.id, target, now, reason, detail):
             raise self._superseded()
+        if target.is_final:
+            await self._close_books()
         return None
+
+    async def _close_books(self) -> None:
+        """What is still reserved when a run ends was lost: nobody knows what the provider did (invariant 3)."""
+        await spend.close(self._services.database, self._run.id, self._services.clock.now())
 
     def _superseded(self) -> Superseded:
         return Superseded(f"Run {self._run.id} was put an end to.")

@@ -7,9 +7,10 @@ from sqlalchemy import select
 
 from domain.runs import RunState
 from memory.database import Database
-from memory.tables import DeliveryRow, EventRow, OutboxRow, RunRow
+from memory.tables import DeliveryRow, OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import PullRequest
+from tests.accounts import unaccounted
 
 
 async def violations(github: Simulator, database: Database) -> list[str]:
@@ -17,12 +18,11 @@ async def violations(github: Simulator, database: Database) -> list[str]:
     async with database.transaction() as session:
         deliveries = (await session.scalars(select(DeliveryRow))).all()
         runs = (await session.scalars(select(RunRow))).all()
-        events = (await session.scalars(select(EventRow))).all()
         writes = (await session.scalars(select(OutboxRow))).all()
     return [
         *_deliveries_end(github, deliveries),
         *_nothing_twice(github, writes),
-        *(f"I3: event {event.type} cost {event.cost} USD" for event in events if event.cost or event.tokens),
+        *await unaccounted(database),
         *_runs_end(github, runs),
     ]
 

@@ -1,34 +1,30 @@
-"""Keeps a few warm worker processes that run trusted Python parsers on untrusted input, at sandbox level 1.
+"""Keeps a few warm worker processes that run trusted Python parsers on untrusted input, at sandbox level 2.
 
-A worker imports its module once, gives up its rights, and then answers one request at a time over pipes: a length of
-four bytes, then JSON. One that hangs, dies or answers nonsense is killed and replaced; what it worked on gets an error.
+A worker imports its module once, confines itself, and then has each request answered by a fresh child: what a request
+leaves in memory is gone before the next, and a parser that hangs or dies takes nothing with it. Here is Forge's side;
+``workspace.worker`` is the other one. A worker that does not keep to its part is killed and replaced.
 """
 
 import asyncio
 import contextlib
-import gc
-import importlib
 import json
 import os
-import resource
 import shutil
 import signal
-import struct
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import Self, cast
 
 from pydantic import JsonValue
 
 from domain.errors import ToolError
-from workspace.sandbox import Account, die_with_parent, unprivileged_account
+from workspace.sandbox import LANDLOCK, LIMITS, unprivileged_account
+from workspace.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
 
 _MEGABYTE = 1 << 20
-_HEADER = struct.Struct(">I")
-_BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from workspace.pool import serve; serve(sys.argv[2])"
+_GRACE = 2.0  # what a worker may take to end a child that took too long
 
 
 @dataclass(frozen=True)
@@ -37,38 +33,36 @@ class WorkerLimits:
 
     :param memory: address space in bytes.
     :param message: largest request and answer in bytes.
-    :param requests: how many requests it answers before a fresh one takes its place.
     :param start: seconds it may take to become ready.
     """
 
     memory: int = 1024 * _MEGABYTE
     message: int = 32 * _MEGABYTE
-    requests: int = 2000
     start: float = 30.0
-
-
-class Jobs(Protocol):
-    """What the module of a worker offers."""
-
-    JOBS: Mapping[str, Callable[[Any], JsonValue]]
-
-    def prepare(self) -> None:
-        """Do everything that needs files of the installation; the worker cannot reach them afterwards."""
-        ...
 
 
 class WorkerPool:
     """A fixed number of warm workers; an async context manager.
 
-    :param module: name of a module that offers ``Jobs``.
+    :param module: name of a module that offers ``workspace.worker.Jobs``.
     :param size: number of worker processes.
     :param user: account the workers drop to when Forge is root.
+    :param unconfined: why they shall stay at level 1; None to confine them at level 2 where the kernel can.
     """
 
     def __init__(
-        self, module: str, *, size: int = 2, user: str = "nobody", limits: WorkerLimits = WorkerLimits()
+        self,
+        module: str,
+        *,
+        size: int = 2,
+        user: str = "nobody",
+        unconfined: str | None = None,
+        limits: WorkerLimits = WorkerLimits(),
     ) -> None:
         self.size = size
+        self._unconfined = unconfined
+        self.why_not = unconfined
+        """Why the workers are at level 1; None if they are at level 2."""
         self._module = module
         self._limits = limits
         self._account = unprivileged_account(user)
@@ -99,6 +93,11 @@ class WorkerPool:
         self._alive.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    @property
+    def level(self) -> int:
+        """The sandbox level of the workers."""
+        return LANDLOCK if self.why_not is None else LIMITS
+
     async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
         """Have a worker do a job.
 
@@ -111,18 +110,20 @@ class WorkerPool:
         worker = await self._idle_worker()
         healthy = False
         try:
-            async with asyncio.timeout(seconds):
-                answer = await worker.ask(message, self._limits.message)
-            healthy = worker.answered < self._limits.requests
+            async with asyncio.timeout(seconds + _GRACE):
+                answer = await worker.ask(message, seconds, self._limits.message)
+            healthy = True
         except TimeoutError:
-            raise ToolError(f"It did not finish within {seconds:g} seconds and was stopped.") from None
+            raise _stopped(seconds) from None
         except (EOFError, OSError, ValueError):
-            raise ToolError("It crashed or ran out of memory.") from None
+            raise _crashed() from None
         finally:
             if healthy:
                 self._idle.put_nowait(worker)
             else:
                 self._replace(worker)
+        if "ended" in answer:
+            raise _stopped(seconds) if answer["ended"] == OUT_OF_TIME else _crashed()
         if "error" in answer:
             raise ToolError(f"It failed: {str(answer['error'])[:200]}.")
         return answer.get("result")
@@ -157,7 +158,16 @@ class WorkerPool:
                 return
 
     async def _add(self) -> None:
-        worker = await _Worker.start(self._module, self._account, self._limits, self._folder)
+        settings: dict[str, JsonValue] = {
+            "module": self._module,
+            "parent": os.getpid(),
+            "folder": self._folder,
+            "memory": self._limits.memory,
+            "message": self._limits.message,
+            "account": [self._account.uid, self._account.gid] if self._account else None,
+            "unconfined": self._unconfined,
+        }
+        worker, self.why_not = await _Worker.start(settings, self._limits)
         self._alive.add(worker)
         self._idle.put_nowait(worker)
 
@@ -167,21 +177,14 @@ class _Worker:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.answered = 0
 
     @classmethod
-    async def start(cls, module: str, account: Account | None, limits: WorkerLimits, folder: str) -> Self:
-        settings = {
-            "module": module,
-            "parent": os.getpid(),
-            "folder": folder,
-            "memory": limits.memory,
-            "message": limits.message,
-            "account": [account.uid, account.gid] if account else None,
-        }
+    async def start(cls, settings: dict[str, JsonValue], limits: WorkerLimits) -> tuple[Self, str | None]:
+        """A worker, and why it is not confined at level 2."""
+        folder = str(settings["folder"])
         path = [str(Path(entry).absolute()) for entry in sys.path]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", "-c", _BOOT, json.dumps(path), json.dumps(settings)),
+            *(sys.executable, "-I", "-S", "-c", BOOT, json.dumps(path), json.dumps(settings)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -201,23 +204,22 @@ class _Worker:
         if "error" in answer:
             await worker.kill()
             raise ToolError(f"A worker process could not start: {answer['error']}.")
-        return worker
+        why_not = answer["unconfined"]
+        return worker, None if why_not is None else str(why_not)
 
     @property
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def ask(self, message: bytes, limit: int) -> dict[str, JsonValue]:
+    async def ask(self, message: bytes, seconds: float, limit: int) -> dict[str, JsonValue]:
         assert self._process.stdin is not None
-        self._process.stdin.write(_HEADER.pack(len(message)) + message)
+        self._process.stdin.write(REQUEST.pack(len(message), seconds) + message)
         await self._process.stdin.drain()
-        answer = await self._receive(limit)
-        self.answered += 1
-        return answer
+        return await self._receive(limit)
 
     async def _receive(self, limit: int) -> dict[str, JsonValue]:
         assert self._process.stdout is not None
-        (length,) = _HEADER.unpack(await self._process.stdout.readexactly(_HEADER.size))
+        (length,) = ANSWER.unpack(await self._process.stdout.readexactly(ANSWER.size))
         if length > limit:
             raise ValueError("answer too long")
         answer = json.loads(await self._process.stdout.readexactly(length))
@@ -236,66 +238,9 @@ class _Worker:
         await self._process.wait()
 
 
-# The worker's side
+def _stopped(seconds: float) -> ToolError:
+    return ToolError(f"It did not finish within {seconds:g} seconds and was stopped.")
 
 
-def serve(settings_text: str) -> None:
-    """The whole life of a worker process: import, give up rights, answer until the parent is gone."""
-    settings = json.loads(settings_text)
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    try:
-        jobs = cast(Jobs, importlib.import_module(settings["module"]))
-        jobs.prepare()
-        _give_up_rights(settings)
-    except Exception as error:
-        _send(answers, {"error": f"{type(error).__name__}: {error}"})
-        return
-    gc.collect()
-    gc.freeze()
-    _send(answers, {"ready": True})
-    while (header := requests.read(_HEADER.size)) and len(header) == _HEADER.size:
-        (length,) = _HEADER.unpack(header)
-        _send(answers, _answer(jobs, requests.read(length), settings["message"]))
-
-
-def _give_up_rights(settings: dict[str, Any]) -> None:
-    os.chdir(settings["folder"])
-    limits = {
-        resource.RLIMIT_AS: settings["memory"],
-        resource.RLIMIT_CPU: 3600,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: 32,
-        resource.RLIMIT_NPROC: 0,
-    }
-    if settings["account"] is not None:
-        uid, gid = settings["account"]
-        os.setgroups([])
-        os.setgid(gid)
-        os.setuid(uid)
-    for limit, value in limits.items():
-        resource.setrlimit(limit, (value, value))
-    die_with_parent()
-    if os.getppid() != settings["parent"]:
-        os._exit(1)
-
-
-def _answer(jobs: Jobs, message: bytes, limit: int) -> bytes | dict[str, JsonValue]:
-    try:
-        request = json.loads(message)
-        answer = json.dumps({"result": jobs.JOBS[request["job"]](request["request"])}).encode()
-    except MemoryError:
-        os._exit(1)
-    except Exception as error:
-        # Only the kind: the text of an exception may quote what it was working on.
-        return {"error": type(error).__name__}
-    return answer if len(answer) <= limit else {"error": "its answer was too long"}
-
-
-def _send(answers: BinaryIO, answer: bytes | dict[str, JsonValue]) -> None:
-    data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    answers.write(_HEADER.pack(len(data)) + data)
-    answers.flush()
+def _crashed() -> ToolError:
+    return ToolError("It crashed or ran out of memory.")

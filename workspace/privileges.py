@@ -3,6 +3,9 @@
 Imported by the launcher of level 2 before every program it starts, so it imports next to nothing itself.
 """
 
+# pathlib would cost milliseconds.
+# ruff: noqa: PTH123
+
 import ctypes
 import os
 import resource

@@ -1,22 +1,22 @@
 """Runs programs on untrusted input in processes that can do little, at the levels this machine offers.
 
-    1  limits      own uid when Forge is root, clean environment, resource limits: for pure parsers only
-    3  bubblewrap  no network, nothing of the host but read-only system folders, seccomp: for code of others
+    1  limits      own account when Forge is root, clean environment, resource limits: for pure parsers only
+    2  landlock    no file but system folders, its input and a scratch folder, no socket, no process left behind
+    3  bubblewrap  the same by namespaces: no network, nothing of the host but read-only system folders
 
-Level 2 (Landlock) belongs between the two: a branch in ``Sandbox._command`` and an entry in ``probe``.
+Levels 2 and 3 filter system calls and contain code of others. ``workspace.probing`` finds out which of them work here.
 Figures and reasons for every flag are in the threat model.
 """
 
 import asyncio
 import contextlib
-import ctypes
-import errno
 import os
-import platform
 import pwd
+import resource
 import shutil
 import signal
-import struct
+import subprocess
+import sys
 import sysconfig
 import tempfile
 import time
@@ -25,28 +25,44 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import ToolError
+from workspace import bubblewrap
+from workspace.capture import Capture, Output, ended
+from workspace.launcher import BOOT, SYSTEM
 
 LIMITS = 1
+LANDLOCK = 2
 BUBBLEWRAP = 3
 
 _SHELL = "/bin/sh"
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 _MEGABYTE = 1 << 20
+_FILE = 64 * _MEGABYTE
+_SCRATCH = 256 * _MEGABYTE
+_OPEN_FILES = 256
 # dash and busybox call the process limit -p, bash calls it -u.
 _LIMITED = (
-    'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 256; '
-    '[ "$4" = 0 ] || ulimit -p "$4" 2>/dev/null || ulimit -u "$4"; shift 4; exec "$@"'
+    "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; "
+    'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
+    '[ "$5" = 0 ] || ulimit -p "$5" 2>/dev/null || ulimit -u "$5"; shift 5; exec "$@"'
 )
 
 
 @dataclass(frozen=True)
+class Attack:
+    """An attack on the sandbox, and whether it was refused; None where it could not be tried."""
+
+    name: str
+    refused: bool | None
+
+
+@dataclass(frozen=True)
 class SandboxLevel:
-    """One level of the sandbox on this machine: whether it works, and why not."""
+    """One level of the sandbox on this machine: whether it works, why not, and what was tried."""
 
     level: int
     name: str
     works: bool
     reason: str = ""
+    attacks: tuple[Attack, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,11 +97,12 @@ class Command:
     """A program to run.
 
     :param argv: program and arguments. An absolute program path also works where the account cannot reach it.
-    :param folder: its current directory. It may read it; under level 3 it is all it sees of the host's files.
+    :param folder: its current directory. It may read it; above level 1 it is all it sees of the host's files.
     :param seconds: wall-clock limit; processor time is limited to the same.
     :param memory: address space in bytes.
     :param output: bytes kept of each of its two outputs.
-    :param processes: how many processes and threads its uid may have; level 3 only, 0 means no limit.
+    :param processes: how many processes it may have, at level 3 threads included; not limited at level 1.
+    :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
     """
 
     argv: tuple[str, ...]
@@ -94,26 +111,7 @@ class Command:
     memory: int = 4096 * _MEGABYTE
     output: int = 32 * _MEGABYTE
     processes: int = 256
-
-
-@dataclass(frozen=True)
-class Output:
-    """The beginning and the end of what a program printed, and how much it printed in all."""
-
-    head: bytes
-    tail: bytes
-    total: int
-
-    @property
-    def is_complete(self) -> bool:
-        return self.total == len(self.head) + len(self.tail)
-
-    @property
-    def data(self) -> bytes:
-        """Everything that was kept, with a line that says what is missing."""
-        if self.is_complete:
-            return self.head + self.tail
-        return self.head + b"\n[%d bytes left out]\n" % (self.total - len(self.head) - len(self.tail)) + self.tail
+    reads: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,16 +125,11 @@ class Completed:
 
 
 class Sandbox:
-    """Starts programs at a given level. Made once per process by ``Sandbox.start``."""
+    """Starts programs at a given level. Made once per process by ``workspace.probing.sandbox``."""
 
     def __init__(self, levels: Sequence[SandboxLevel], account: Account | None) -> None:
         self.levels = tuple(levels)
         self.account = account
-
-    @classmethod
-    async def start(cls, user: str = "nobody") -> "Sandbox":
-        """Probe this machine and return its sandbox."""
-        return cls(await probe(user), unprivileged_account(user))
 
     def strongest(self) -> SandboxLevel:
         """The highest level that works here."""
@@ -148,6 +141,11 @@ class Sandbox:
         if found is None:
             return f"sandbox level {level} does not exist in this version"
         return None if found.works else found.reason
+
+    @staticmethod
+    def seen(folder: Path, level: int) -> Path:
+        """Where a program at some level sees its folder."""
+        return bubblewrap.INSIDE if level == BUBBLEWRAP else folder
 
     async def run(self, command: Command, level: int) -> Completed:
         """Run a program to its end, or to its limits. No process of its group survives the call.
@@ -162,65 +160,73 @@ class Sandbox:
     @contextlib.contextmanager
     def folder(self) -> Generator[Path]:
         """A temporary folder whose content the unprivileged account can read, and no other account can."""
-        with tempfile.TemporaryDirectory(prefix="forge-", ignore_cleanup_errors=True) as name:
-            path = Path(name).resolve()
-            self._let_read(path)
+        with temporary_folder("forge-") as path:
+            if self.account is not None:
+                os.chown(path, 0, self.account.gid)
+                path.chmod(0o750)
             yield path
-
-    def _let_read(self, folder: Path) -> None:
-        if self.account is not None:
-            os.chown(folder, 0, self.account.gid)
-            folder.chmod(0o750)
 
     async def try_level(self, command: Command, level: int) -> Completed:
         """Run a program at a level nobody has yet found to work; only the probe has a reason to."""
         with contextlib.ExitStack() as stack:
-            argv, descriptors = self._command(command, level, stack)
-            outputs = [_Capture(command.output), _Capture(min(command.output, _MEGABYTE))]
+            start = self._start(command, level, stack)
+            outputs = [Capture(command.output), Capture(min(command.output, _MEGABYTE))]
             pipes = [await output.open(stack) for output in outputs]
             started = time.monotonic()
-            process = await self._spawn(argv, command, descriptors, pipes)
+            process = await self._spawn(start, command, pipes)
             try:
-                status = await _ended(process, outputs, command.seconds)
+                status = await ended(process, outputs, command.seconds)
             finally:
                 _kill_group(process.pid)
                 await process.wait()
             return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
 
-    def _command(self, command: Command, level: int, stack: contextlib.ExitStack) -> tuple[list[str], list[int]]:
-        if level == BUBBLEWRAP:
-            rules = _temporary_file(seccomp_program())
-            stack.callback(os.close, rules)
-            inside = _limited(list(command.argv), command, command.processes)
-            return [*bubblewrap(command.folder, rules), "--", *inside], [rules]
-        argv = list(command.argv)
-        descriptors: list[int] = []
-        if not Path(argv[0]).is_absolute():
-            return _limited(argv, command, 0), descriptors
-        if not Path(argv[0]).is_file():
-            raise ToolError(f"{argv[0]} does not exist.")
-        if self.account is not None:
-            # The account may not be able to walk to the program (a virtualenv in root's home), but it may execute
-            # what root has opened.
-            program = os.open(argv[0], os.O_RDONLY)
-            stack.callback(os.close, program)
+    def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
+        argv, program = _program(command, stack)
+        if level == LANDLOCK:
+            return self._launched(argv, program, command, stack)
+        descriptors = [] if program is None else [program]
+        if program is not None:
             argv[0] = f"/proc/self/fd/{program}"
-            descriptors.append(program)
-        return _limited(argv, command, 0), descriptors
+        if level != BUBBLEWRAP:
+            return _Start(_limited(argv, command, 0), _environment(command.folder), descriptors, self.account)
+        try:
+            rules = bubblewrap.filter_file()
+        except OSError as error:
+            raise ToolError(f"{str(error.strerror).capitalize()}.") from error
+        stack.callback(os.close, rules)
+        inside = _limited(argv, command, command.processes)
+        outside = bubblewrap.command_line(command.folder, rules, command.reads)
+        return _Start([*outside, "--", *inside], _environment(Path("/tmp")), [*descriptors, rules], self.account)
 
-    async def _spawn(
-        self, argv: list[str], command: Command, descriptors: list[int], pipes: list[int]
-    ) -> asyncio.subprocess.Process:
-        account = self.account
+    def _launched(
+        self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
+    ) -> "_Start":
+        """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
+        scratch = stack.enter_context(temporary_folder("forge-scratch-"))
+        options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
+        options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
+        options += [f"--scratch={_SCRATCH}:{scratch}", f"--processes={command.processes}"]
+        if program is not None:
+            options.append(f"--program={program}")
+        if self.account is not None:
+            os.chown(scratch, self.account.uid, self.account.gid)
+            options.append(f"--account={self.account.uid}:{self.account.gid}")
+        root = str(Path(__file__).parent.parent)
+        launcher = [sys.executable, "-I", "-S", "-c", BOOT, root, *options, "--", *argv]
+        return _Start(launcher, _environment(scratch, str(scratch)), [] if program is None else [program], None)
+
+    async def _spawn(self, start: "_Start", command: Command, pipes: list[int]) -> asyncio.subprocess.Process:
+        account = start.account
         try:
             return await asyncio.create_subprocess_exec(
-                *argv,
+                *start.argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=pipes[0],
                 stderr=pipes[1],
                 cwd=command.folder,
-                env=_environment(command.folder),
-                pass_fds=descriptors,
+                env=start.environment,
+                pass_fds=start.descriptors,
                 start_new_session=True,
                 umask=0o077,
                 user=account.uid if account else None,
@@ -234,72 +240,74 @@ class Sandbox:
                 os.close(pipe)
 
 
-def _environment(folder: Path) -> dict[str, str]:
+@dataclass(frozen=True)
+class _Start:
+    """A process to start: with which environment, which open files, and as whom (None: as ourselves)."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    descriptors: list[int]
+    account: Account | None
+
+
+def _program(command: Command, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
+    """The command, and its program as an open file if it lies outside the system's folders.
+
+    The account may not be able to walk to it (a virtualenv in root's home), and level 3 does not show it, but what is
+    open can be executed.
+
+    :raises ToolError: there is no such program.
+    """
+    argv = list(command.argv)
+    path = Path(argv[0])
+    if not path.is_absolute():
+        return argv, None
+    if not path.is_file():
+        raise ToolError(f"{argv[0]} does not exist.")
+    if any(path.is_relative_to(folder) for folder in (*SYSTEM, *command.reads)):
+        return argv, None
+    program = os.open(path, os.O_RDONLY)
+    stack.callback(os.close, program)
+    return argv, program
+
+
+def _environment(home: Path, temporary: str = "/tmp") -> dict[str, str]:
     """Nothing of Forge's own environment: it holds secrets."""
-    return {"PATH": _PATH, "HOME": str(folder), "LANG": "C.UTF-8", "TMPDIR": "/tmp", "NO_COLOR": "1"}
+    return {"PATH": bubblewrap.PATH, "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": temporary, "NO_COLOR": "1"}
+
+
+def _limits(command: Command) -> dict[int, int]:
+    return {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: int(command.seconds) + 1,
+        resource.RLIMIT_AS: command.memory,
+        resource.RLIMIT_FSIZE: _FILE,
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+    }
 
 
 def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
-    seconds, kilobytes, blocks = int(command.seconds) + 1, command.memory // 1024, 64 * _MEGABYTE // 512
-    return [_SHELL, "-c", _LIMITED, "sh", str(seconds), str(kilobytes), str(blocks), str(processes), *argv]
+    numbers = (int(command.seconds) + 1, command.memory // 1024, _FILE // 512, _OPEN_FILES, processes)
+    return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
 
 
-async def _ended(process: asyncio.subprocess.Process, outputs: Sequence["_Capture"], seconds: float) -> int | None:
-    """The status of a program; None when its time is up or it printed far more than is kept."""
-    ending = asyncio.create_task(process.wait())
-    floods = [output.flooded for output in outputs]
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Generator[Path]:
+    """A fresh folder, removed at the end whatever was put into it."""
+    path = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
-        await asyncio.wait([ending, *floods], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not ending.done():
-            return None
-        # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
-        await asyncio.wait([output.closed for output in outputs], timeout=1.0)
-        return ending.result()
+        yield path
     finally:
-        ending.cancel()
+        _remove(path)
 
 
-class _Capture(asyncio.Protocol):
-    """Keeps the first and the last part of what comes through a pipe, in bounded memory.
-
-    The pipe is ours and not asyncio's, whose ``Process.wait`` also waits for every other holder of a pipe.
-    """
-
-    def __init__(self, limit: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.flooded: asyncio.Future[None] = loop.create_future()
-        self.closed: asyncio.Future[None] = loop.create_future()
-        self._half = limit // 2
-        self._most = max(16 * limit, 64 * _MEGABYTE)
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._total = 0
-
-    async def open(self, stack: contextlib.ExitStack) -> int:
-        """Start to read; returns the end for the program, which the caller closes."""
-        reading, writing = os.pipe()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: self, os.fdopen(reading, "rb", 0))
-        stack.callback(transport.close)
-        return writing
-
-    def data_received(self, data: bytes) -> None:
-        self._total += len(data)
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[max(room, 0) :]
-        if len(self._tail) > 2 * self._half:
-            del self._tail[: -self._half]
-        if self._total > self._most and not self.flooded.done():
-            self.flooded.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.closed.done():
-            self.closed.set_result(None)
-
-    def output(self) -> Output:
-        kept = len(self._head) + len(self._tail)
-        tail = self._tail if kept == self._total and len(self._tail) <= self._half else self._tail[-self._half :]
-        return Output(bytes(self._head), bytes(tail), self._total)
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        # Closed to us, or nested deeper than Python can follow.
+        for remove in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            subprocess.run([*remove, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
 def _kill_group(group: int) -> None:
@@ -317,163 +325,3 @@ def tool_path(name: str) -> str:
     if found is None:
         raise ToolError(f"{name} is not installed.", "Install Forge's dependencies again.")
     return found
-
-
-# Level 3
-
-
-def bubblewrap(folder: Path, seccomp: int) -> list[str]:
-    """The bubblewrap command line, up to the program.
-
-    :param folder: what the program sees, read-only, as ``/workspace``, its current directory.
-    :param seccomp: open file descriptor with a BPF program.
-    """
-    argv = [
-        "bwrap",
-        "--unshare-user",
-        "--unshare-all",
-        "--die-with-parent",
-        "--new-session",
-        "--disable-userns",
-        "--cap-drop",
-        "ALL",
-    ]
-    for path in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt"):
-        target = Path(path)
-        if target.is_symlink():
-            argv += ["--symlink", str(target.readlink()), path]
-        elif target.is_dir():
-            argv += ["--ro-bind", path, path]
-    for path in ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl"):
-        argv += ["--ro-bind-try", path, path]
-    for path, size in (("/tmp", 256), ("/dev/shm", 64)):
-        if path == "/dev/shm":
-            argv += ["--dev", "/dev"]
-        argv += ["--size", str(size * _MEGABYTE), "--tmpfs", path]
-    argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    argv += ["--ro-bind", str(folder), "/workspace", "--chdir", "/workspace"]
-    argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    argv += ["--clearenv", "--setenv", "PATH", _PATH, "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8"]
-    return [*argv, "--seccomp", str(seccomp)]
-
-
-def _temporary_file(content: bytes) -> int:
-    descriptor = os.memfd_create("forge-seccomp")
-    os.write(descriptor, content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
-
-
-# What no linter needs and what most escapes start with: numbers on (x86_64, aarch64), None where it does not exist.
-_FORBIDDEN: dict[str, tuple[int, int]] = {
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "mount_setattr": (442, 442),
-    "setns": (308, 268),
-    "unshare": (272, 97),
-    "kexec_load": (246, 104),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "swapon": (167, 224),
-    "reboot": (169, 142),
-    "syslog": (103, 116),
-    "open_by_handle_at": (304, 265),
-}
-_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-_SOCKET = (41, 198)
-_CLONE3 = (435, 435)
-_FAMILIES = (1, 2, 10)  # unix, inet, inet6: vsock and others are not part of a network namespace
-
-
-def seccomp_program() -> bytes:
-    """The BPF program for level 3: everything is allowed but ``_FORBIDDEN`` and sockets of unusual families.
-
-    ``clone3`` answers ENOSYS, so that C libraries use ``clone``.
-
-    :raises ToolError: this processor is not known.
-    """
-    machine = platform.machine()
-    if machine not in _MACHINES:
-        raise ToolError(f"There is no system call filter for {machine}.")
-    audit, column = _MACHINES[machine]
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    allow, kill = 0x7FFF0000, 0x80000000
-
-    def refuse(number: int) -> int:
-        return 0x00050000 | number
-
-    code: list[tuple[int, int, int, int]] = [(load, 0, 0, 4), (equal, 1, 0, audit), (give, 0, 0, kill), (load, 0, 0, 0)]
-    if machine == "x86_64":
-        code += [(at_least, 0, 1, 0x40000000), (give, 0, 0, refuse(errno.ENOSYS))]
-    for numbers in _FORBIDDEN.values():
-        code += [(equal, 0, 1, numbers[column]), (give, 0, 0, refuse(errno.EPERM))]
-    code += [(equal, 0, 1, _CLONE3[column]), (give, 0, 0, refuse(errno.ENOSYS))]
-    code += [(equal, 0, len(_FAMILIES) + 2, _SOCKET[column]), (load, 0, 0, 16)]
-    code += [(equal, len(_FAMILIES) - index, 0, family) for index, family in enumerate(_FAMILIES)]
-    code += [(give, 0, 0, refuse(errno.EPERM)), (give, 0, 0, allow)]
-    return b"".join(struct.pack("=HBBI", *step) for step in code)
-
-
-_ATTACKS = """
-[ "$(id -u)" != 0 ] || { echo "it runs as root"; exit 1; }
-[ "$(grep -c : /proc/net/dev)" -le 1 ] || { echo "it sees the network"; exit 1; }
-if ( : > /proc/sys/kernel/core_pattern ) 2>/dev/null; then echo "it can write kernel settings"; exit 1; fi
-if ( : > /escape ) 2>/dev/null || ( : > /workspace/escape ) 2>/dev/null; then echo "it can write files"; exit 1; fi
-grep -q '^Seccomp:.2' /proc/self/status || { echo "there is no system call filter"; exit 1; }
-[ ! -e /root ] && [ ! -e /home ] || { echo "it sees home folders"; exit 1; }
-echo contained
-"""
-
-
-async def probe(user: str = "nobody") -> tuple[SandboxLevel, ...]:
-    """Which levels work on this machine, found out by trying, with the reason where one does not."""
-    return (
-        await _probed(LIMITS, "limits", "echo contained", user),
-        await _probed(BUBBLEWRAP, "bubblewrap", _ATTACKS, user),
-    )
-
-
-async def _probed(level: int, name: str, script: str, user: str) -> SandboxLevel:
-    if level == BUBBLEWRAP and shutil.which("bwrap", path=_PATH) is None:
-        return SandboxLevel(level, name, works=False, reason="bubblewrap (bwrap) is not installed")
-    try:
-        candidate = Sandbox((), unprivileged_account(user))
-        with candidate.folder() as folder:
-            done = await candidate.try_level(Command((_SHELL, "-c", script), folder, seconds=10), level)
-    except ToolError as error:
-        return SandboxLevel(level, name, works=False, reason=error.message)
-    said = (done.stdout.data + done.stderr.data).decode(errors="replace").strip()
-    if done.status == 0 and said == "contained":
-        return SandboxLevel(level, name, works=True)
-    return SandboxLevel(level, name, works=False, reason=said[-300:] or f"it ended with status {done.status}")
-
-
-# What the warm workers use of it
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies, and to refuse it new privileges."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    set_death_signal, set_no_new_privileges = 1, 38
-    libc.prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(set_no_new_privileges, 1, 0, 0, 0)

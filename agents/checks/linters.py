@@ -12,41 +12,31 @@ from domain.configuration import Linter
 from domain.errors import ToolError
 from domain.findings import RawFinding
 from domain.globs import matches
-from workspace.sandbox import BUBBLEWRAP, LIMITS, Command, Sandbox
-
-_ENOUGH = BUBBLEWRAP  # level 2 will do as well once it exists
+from workspace.sandbox import Command, Sandbox
 
 
-class NoSandbox(ToolError):
-    """There is no sandbox here that contains code of others."""
+def matching(linter: Linter, files: Sequence[Subject]) -> list[Subject]:
+    """The files a linter is for."""
+    return [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
 
 
 async def check(
-    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, *, trusted: bool, seconds: float
+    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, level: int, *, seconds: float
 ) -> ToolReport:
-    """Run a linter on both versions of the changed files that match its paths.
+    """Run a linter on both versions of its files.
 
-    :param trusted: the code is the caller's own; limits are then enough.
-    :raises NoSandbox: nothing here contains what the linter might execute.
+    :param level: sandbox level; the linter may execute what it looks at.
     :raises ToolError: the linter could not do its work.
     """
-    matching = [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
-    if not matching:
+    if not files:
         return ToolReport()
-    reason = sandbox.why_not(_ENOUGH)
-    if reason is not None and not trusted:
-        raise NoSandbox(
-            f"{linter.name} may execute code of the pull request and was not run, because {reason}.",
-            "Install bubblewrap where Forge runs, or allow it to make user namespaces.",
-        )
-    level = LIMITS if reason is not None else _ENOUGH
     with sandbox.folder() as folder:
-        await asyncio.to_thread(write_versions, folder, matching)
+        await asyncio.to_thread(write_versions, folder, files)
         head, base = await asyncio.gather(
-            _run(linter, HEAD, folder, matching, sandbox, level, seconds),
-            _run(linter, BASE, folder, [file for file in matching if file.base is not None], sandbox, level, seconds),
+            _run(linter, HEAD, folder, files, sandbox, level, seconds),
+            _run(linter, BASE, folder, [file for file in files if file.base is not None], sandbox, level, seconds),
         )
-    return ToolReport(head, base, files=len(matching))
+    return ToolReport(head, base, files=len(files))
 
 
 async def _run(
@@ -63,7 +53,7 @@ async def _run(
         raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
-        return sarif.read(done.stdout.data, linter.name, lines, "/workspace" if level >= BUBBLEWRAP else str(root))
+        return sarif.read(done.stdout.data, linter.name, lines, str(sandbox.seen(root, level)))
     except ToolError as error:
         said = bounded(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")

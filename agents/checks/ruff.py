@@ -13,7 +13,7 @@ from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_writte
 from agents.checks.words import bounded, message
 from domain.errors import ToolError
 from domain.findings import Category, Fix, Layer, RawFinding, Severity
-from workspace.sandbox import LIMITS, Command, Completed, Sandbox, tool_path
+from workspace.sandbox import Command, Completed, Sandbox, tool_path
 
 SYNTAX = "ruff/invalid-syntax"
 FORMAT = "ruff/format"
@@ -42,12 +42,13 @@ async def check(
     files: Sequence[Subject],
     folder: Path,
     sandbox: Sandbox,
+    level: int,
     *,
     project: Mapping[str, bytes],
     first_party: Sequence[str],
     seconds: float,
 ) -> ToolReport:
-    """Lint both versions of the files that are written below ``folder``.
+    """Lint both versions of the files that are written below ``folder``, at a sandbox level.
 
     :raises ToolError: ruff could not do its work.
     """
@@ -55,7 +56,7 @@ async def check(
     groups: dict[RuffSettings, list[Subject]] = {}
     for file in usable:
         groups.setdefault(settings_for(file.path, project, first_party), []).append(file)
-    runs = [_Run(sandbox, folder, settings, members, seconds) for settings, members in groups.items()]
+    runs = [_Run(sandbox, level, folder, settings, members, seconds) for settings, members in groups.items()]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     notes = dict.fromkeys(report.note for report in reports if report.note)
@@ -73,9 +74,16 @@ class _Run:
     """ruff on the files that share one configuration."""
 
     def __init__(
-        self, sandbox: Sandbox, folder: Path, settings: RuffSettings, files: Sequence[Subject], seconds: float
+        self,
+        sandbox: Sandbox,
+        level: int,
+        folder: Path,
+        settings: RuffSettings,
+        files: Sequence[Subject],
+        seconds: float,
     ) -> None:
         self._sandbox = sandbox
+        self._level = level
         self._folder = folder
         self._settings = settings
         self._files = {file.path: file for file in files}
@@ -134,13 +142,13 @@ class _Run:
         return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done)]
 
     async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
-        root = self._folder / side / self._settings.folder
+        root = self._root(side)
         prefix = f"{self._settings.folder}/" if self._settings.folder else ""
         arguments = [part for value in self._settings.arguments for part in ("--config", value)]
         names = ["./" + path.removeprefix(prefix) for path in paths]
         argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
         done = await self._sandbox.run(
-            Command((*argv, *options, *arguments, "--", *names), root, seconds=self._seconds), LIMITS
+            Command((*argv, *options, *arguments, "--", *names), root, seconds=self._seconds), self._level
         )
         if not done.stdout.is_complete:
             raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
@@ -154,7 +162,12 @@ class _Run:
         return done
 
     def _path(self, side: str, entry: dict[str, Any]) -> str:
-        return Path(entry["filename"]).relative_to(self._folder / side).as_posix()
+        shown = Path(entry["filename"]).relative_to(self._sandbox.seen(self._root(side), self._level))
+        return (Path(self._settings.folder) / shown).as_posix()
+
+    def _root(self, side: str) -> Path:
+        """The folder ruff works in: where the configuration is, so that its patterns mean what they say."""
+        return self._folder / side / self._settings.folder
 
     def _finding(self, side: str, entry: dict[str, Any]) -> RawFinding | None:
         path = self._path(side, entry)

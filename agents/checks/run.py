@@ -20,6 +20,7 @@ from domain.findings import Finding, Layer, RawFinding
 from domain.ports import DependencyChange
 from domain.redaction import unquoted
 from domain.review import LayerReport, ToolRun
+from safety.containment import PARSERS, Containment, Origin
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ async def run_checks(
     dependencies: Sequence[DependencyChange] | None,
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
-    trusted: bool = False,
+    origin: Origin = Origin.stranger,
 ) -> CheckResult:
     """Check a change.
 
@@ -48,12 +49,12 @@ async def run_checks(
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
     :param first_party: the repository's own top-level packages; the order of imports is judged only with them.
-    :param trusted: the code is the caller's own checkout, so linters may run without a sandbox.
+    :param origin: whose code it is; a tool that may not look at it here is named in its layer as missing.
     :returns: the findings the change introduced. A tool that failed is named in its layer, with the reason.
     """
     files = subjects(change, versions)
     with toolbox.sandbox.folder() as folder:
-        tools = _tools(files, folder, toolbox, project, first_party, linters, trusted)
+        tools = _tools(files, folder, toolbox, project, first_party, linters, origin)
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
         outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
@@ -66,7 +67,8 @@ async def run_checks(
 class _Tool:
     name: str
     layer: Layer
-    check: Callable[[], Awaitable[ToolReport]]
+    where: Containment
+    check: Callable[[int], Awaitable[ToolReport]]
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _tools(
     project: Mapping[str, bytes],
     first_party: Sequence[str],
     configured: Sequence[Linter],
-    trusted: bool,
+    origin: Origin,
 ) -> list[_Tool]:
     """Every tool that has something to look at."""
     sandbox, seconds = toolbox.sandbox, toolbox.seconds
@@ -93,48 +95,56 @@ def _tools(
     python = [file for file in files if file.is_python]
     automation = [file for file in files if workflows.is_workflow(file.path)]
     shell = [file for file in files if scripts.is_script(file)]
+
+    def program(name: str, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> _Tool:
+        return _Tool(name, layer, toolbox.for_program(name, origin=origin), check)
+
+    def worker(name: str, check: Callable[[], Awaitable[ToolReport]]) -> _Tool:
+        return _Tool(name, Layer.security, toolbox.for_worker(name, origin=origin), lambda _: check())
+
+    def lint(level: int) -> Awaitable[ToolReport]:
+        return ruff.check(python, folder, sandbox, level, project=project, first_party=first_party, seconds=seconds)
+
     tools: list[_Tool] = []
     if python:
-        tools += [
-            _Tool(
-                "ruff",
-                Layer.static,
-                lambda: ruff.check(python, folder, sandbox, project=project, first_party=first_party, seconds=seconds),
-            ),
-            _Tool("bandit", Layer.security, lambda: bandit.check(python, shift)),
-        ]
+        tools += [program("ruff", Layer.static, lint), worker("bandit", lambda: bandit.check(python, shift))]
     if files:
-        tools.append(_Tool("detect-secrets", Layer.security, lambda: credentials.check(files, shift)))
+        tools.append(worker("detect-secrets", lambda: credentials.check(files, shift)))
     if automation:
-        tools.append(
-            _Tool("zizmor", Layer.security, lambda: workflows.check(automation, folder, sandbox, seconds=seconds))
-        )
+
+        def audit(level: int) -> Awaitable[ToolReport]:
+            return workflows.check(automation, folder, sandbox, level, seconds=seconds)
+
+        tools.append(program("zizmor", Layer.security, audit))
     if shell:
-        tools.append(_Tool("patterns", Layer.security, lambda: scripts.check(shell, shift)))
-    return tools + [_linter(linter, files, toolbox, trusted) for linter in configured]
+        tools.append(worker("patterns", lambda: scripts.check(shell, shift)))
+    return tools + [_linter(linter, files, toolbox, origin) for linter in configured]
 
 
-def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, trusted: bool) -> _Tool:
+def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, origin: Origin) -> _Tool:
+    matching = linters.matching(linter, files)
+    where = toolbox.for_program(linter.name, origin=origin, executes=True)
     return _Tool(
         linter.name,
         Layer.static,
-        lambda: linters.check(linter, files, toolbox.sandbox, trusted=trusted, seconds=toolbox.seconds),
+        where if matching else Containment(PARSERS),
+        lambda level: linters.check(linter, matching, toolbox.sandbox, level, seconds=toolbox.seconds),
     )
 
 
 async def _attempt(tool: _Tool) -> _Outcome:
     """What a tool did; whatever goes wrong with it is its own problem and not that of the others."""
     started = time.monotonic()
-    missing: str | None = None
+    if tool.where.level is None:
+        refusal = tool.where.refusal
+        return _Outcome(tool.name, tool.layer, ToolReport(problem=refusal), 0.0, refusal)
     try:
-        report = await tool.check()
-    except linters.NoSandbox as error:
-        report, missing = ToolReport(problem=str(error)), str(error)
+        report = await tool.check(tool.where.level)
     except ToolError as error:
         report = ToolReport(problem=str(error))
     except Exception as error:  # a tool's surprise must not cost the review
         report = ToolReport(problem=f"{tool.name} failed unexpectedly ({type(error).__name__}).")
-    return _Outcome(tool.name, tool.layer, report, time.monotonic() - started, missing)
+    return _Outcome(tool.name, tool.layer, report, time.monotonic() - started)
 
 
 def _with_unparsed(outcomes: Sequence[_Outcome]) -> list[_Outcome]:
@@ -208,7 +218,7 @@ def _layer(layer: Layer, outcomes: Sequence[_Outcome], compared: bool) -> LayerR
     if layer is Layer.security and not compared:
         mine = [outcome for outcome in mine if outcome.tool != "dependencies"]
         notes.append("Dependencies were not compared: the repository has no dependency graph.")
-    missing = [outcome.missing for outcome in mine if outcome.missing]
+    missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)
     return LayerReport(
         layer=layer,
         tools=tuple(

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from safety.containment import CODE, Containment, Origin, containment
+from workspace import probing
 from workspace.pool import WorkerPool
 from workspace.sandbox import Sandbox
 
@@ -19,15 +21,44 @@ class Toolbox:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, *, workers: int = 2, user: str = "nobody", seconds: float = 30.0) -> AsyncGenerator["Toolbox"]:
+    async def start(
+        cls,
+        *,
+        workers: int = 2,
+        user: str = "nobody",
+        sandbox: probing.Wanted = "auto",
+        seconds: float = 30.0,
+    ) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
+        The workers confine themselves by Landlock whatever other tools run in: they are warm because they have
+        imported everything before, which bubblewrap would not let them do from outside the system's folders.
+
         :param user: the account that untrusted work runs under when Forge is root.
+        :param sandbox: the setting FORGE_SANDBOX.
+        :raises ConfigurationError: the level that is wanted does not work here.
         :raises ToolError: the workers cannot start.
         """
-        probing = asyncio.create_task(Sandbox.start(user))
+        unconfined = "FORGE_SANDBOX is none" if sandbox == "none" else None
+        probed = asyncio.create_task(probing.sandbox(user, sandbox))
         try:
-            async with WorkerPool("agents.checks.jobs", size=workers, user=user) as pool:
-                yield cls(pool, await probing, seconds)
+            async with WorkerPool("agents.checks.jobs", size=workers, user=user, unconfined=unconfined) as pool:
+                yield cls(pool, await probed, seconds)
         finally:
-            probing.cancel()
+            probed.cancel()
+
+    def for_program(self, tool: str, *, origin: Origin, executes: bool = False) -> Containment:
+        """Where a program may run that is started for this change."""
+        strongest = self.sandbox.strongest().level
+        reasons = [level.reason for level in self.sandbox.levels if level.level >= CODE and not level.works]
+        return containment(tool, strongest, "; ".join(dict.fromkeys(reasons)), origin=origin, executes=executes)
+
+    def for_worker(self, tool: str, *, origin: Origin) -> Containment:
+        """Where a parser may run that lives in the warm workers."""
+        return containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
+
+    @property
+    def containment(self) -> str:
+        """Which sandbox the tools run in, for the summary of a review."""
+        level = self.sandbox.strongest()
+        return f"Tools ran in sandbox level {level.level} ({level.name}), parsers at level {self.pool.level}."

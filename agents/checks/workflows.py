@@ -10,7 +10,7 @@ from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_writte
 from agents.checks.words import bounded, message
 from domain.errors import ToolError
 from domain.findings import Category, Layer, RawFinding, Severity
-from workspace.sandbox import LIMITS, Command, Sandbox, tool_path
+from workspace.sandbox import Command, Sandbox, tool_path
 
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
 _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
@@ -25,8 +25,8 @@ def is_workflow(path: str) -> bool:
     return _WORKFLOW.search(path) is not None
 
 
-async def check(files: Sequence[Subject], folder: Path, sandbox: Sandbox, *, seconds: float) -> ToolReport:
-    """Audit both versions of the files that are written below ``folder``.
+async def check(files: Sequence[Subject], folder: Path, sandbox: Sandbox, level: int, *, seconds: float) -> ToolReport:
+    """Audit both versions of the files that are written below ``folder``, at a sandbox level.
 
     :raises ToolError: zizmor could not do its work.
     """
@@ -35,7 +35,7 @@ async def check(files: Sequence[Subject], folder: Path, sandbox: Sandbox, *, sec
         return ToolReport()
     argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes", "--quiet")
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
-    done = await sandbox.run(Command((*argv, *options, "--", HEAD, BASE), folder, seconds=seconds), LIMITS)
+    done = await sandbox.run(Command((*argv, *options, "--", HEAD, BASE), folder, seconds=seconds), level)
     if done.status is None:
         raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
     if done.status != 0 or not done.stdout.is_complete:

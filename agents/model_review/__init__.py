@@ -2,7 +2,7 @@
 
 from agents.model_review.answers import Report, findings_of, rechecked
 from agents.model_review.questions import Earlier, Intent, Plan, ReviewQuestion, questions
-from agents.model_review.reading import Size, narrowed
+from agents.model_review.reading import Size, narrowed, now_at
 from agents.model_review.second_look import Verdicts, confirmed, second_look
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "confirmed",
     "findings_of",
     "narrowed",
+    "now_at",
     "questions",
     "rechecked",
     "second_look",

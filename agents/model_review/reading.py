@@ -22,13 +22,13 @@ class Size:
     :param question: of one question; several small files share one, a larger file is split between its hunks.
     :param questions: at most, per review (SPEC S2: ten calls for the phase, the second look and a repair included).
     :param context: share of a file's own diff that context around it may cost beyond the diff.
-    :param least_context: what a small change may have in any case.
+    :param least_context: what all files together may have on top of that, so that a small change is understood.
     """
 
     question: int = 12_000
     questions: int = 7
     context: float = 0.2
-    least_context: int = 150
+    least_context: int = 500
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,12 @@ def plan(
     skipped = {entry.path for entry in left_out}
     files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
     room = size.question * size.questions
+    each = size.least_context // max(len(files), 1)
     groups: list[list[Shown]] = []
     for file in files:
-        parts = list(_parts(file, versions.get(file.path), withheld.get(file.path, ()), redact, size))
+        allowance = int(sum(map(_weight, file.hunks)) * size.context) + each
+        most = size.question - allowance - 100
+        parts = list(_parts(file, versions.get(file.path), withheld.get(file.path, ()), redact, allowance, most))
         wanted = sum(part.tokens for part in parts)
         tried = _packed(groups, parts, size.question)
         if wanted > room or len(tried) > size.questions:
@@ -79,6 +82,24 @@ def narrowed(change: Change, since: Change) -> Change:
     """
     kept = (_touched(file, since.file(file.path)) for file in change.files)
     return change.model_copy(update={"files": tuple(file for file in kept if file is not None)})
+
+
+def now_at(since: FileChange, line: int) -> int:
+    """About where a line of the last reviewed head stands now: the first line of what replaced it, if it was changed.
+
+    :param since: how its file changed between that head and this one.
+    """
+    unchanged = since.head_line(line)
+    if unchanged is not None:
+        return unchanged
+    for hunk in since.hunks:
+        at = hunk.new_start
+        for old, new, _ in hunk.numbered():
+            if old is not None and new is not None:
+                at = new + 1
+            if old == line:
+                return at
+    return line
 
 
 def _touched(file: FileChange, since: FileChange | None) -> FileChange | None:
@@ -138,16 +159,23 @@ def _packed(groups: Sequence[Sequence[Shown]], parts: Sequence[Shown], most: int
 
 
 def _parts(
-    file: FileChange, found: FileVersions | None, withheld: Collection[int], redact: Redact, size: Size
+    file: FileChange,
+    found: FileVersions | None,
+    withheld: Collection[int],
+    redact: Redact,
+    allowance: int,
+    most: int,
 ) -> Iterator[Shown]:
-    """A file as one part, or as several that fit into a question each."""
+    """A file as one part, or as several that fit into a question each.
+
+    :param allowance: tokens of context for the whole file.
+    :param most: tokens of the diff's own lines in one part.
+    """
     head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
     own = sum(map(_weight, file.hunks))
-    allowance = max(size.least_context, int(own * size.context))
-    most = size.question - allowance - 100
     for hunks in _bundles([piece for hunk in file.hunks for piece in _pieces(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
-        yield render(file, hunks, head, withheld=withheld, redact=redact, allowance=max(share, size.least_context))
+        yield render(file, hunks, head, withheld=withheld, redact=redact, allowance=share)
 
 
 def _bundles(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:

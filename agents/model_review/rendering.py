@@ -64,17 +64,15 @@ def render(
     :param withheld: head lines whose text must not be shown.
     :param allowance: tokens that context beyond the diff may cost.
     """
-    plain = _text(file, _laid_out(hunks, head, 0, ()), withheld, redact)
-    best, cost = plain, estimate(plain)
+    chosen = _laid_out(hunks, head, 0, ())
     if head is not None and file.status is not ChangeStatus.added:
+        most = _cost(chosen) + allowance
         headers = tuple(number for hunk in hunks for number in enclosing(head, hunk.new_start))
-        for around in (_AROUND, _AROUND // 2, 2, 0):
-            wider = _text(file, _laid_out(hunks, head, around, headers), withheld, redact)
-            if estimate(wider) <= cost + allowance:
-                best = wider
-                break
+        wider = (_laid_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
+        chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
+    text = "\n".join([title(file), *safe(chosen, withheld, redact)])
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.numbered() if new is not None)
-    return Shown(file.path, best, estimate(best), lines)
+    return Shown(file.path, text, estimate(text), lines)
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
@@ -145,8 +143,8 @@ def clean(name: str | None) -> str:
     return " ".join(visible(name or "").split())[:300]
 
 
-def _text(file: FileChange, lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> str:
-    return "\n".join([title(file), *safe(lines, withheld, redact)])
+def _cost(lines: Sequence[Line]) -> int:
+    return sum(estimate(str(line)[:LONGEST_LINE]) + 1 for line in lines)
 
 
 def _laid_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, headers: Collection[int]) -> list[Line]:

@@ -2,11 +2,14 @@
 
 import hashlib
 import hmac
+import json
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import orjson
 from aiohttp import web
 
@@ -18,6 +21,7 @@ from pipeline.engine import client
 from pipeline.intake import Intake
 from simulator import Simulator
 from tests.bench.load import Load, Result, from_another_process
+from tests.bench.recorded import replayed
 from tests.stories.driver import SECRET, settings
 
 SECONDS = 5.0
@@ -45,18 +49,33 @@ async def test_webhooks_per_second(tmp_path: Path) -> None:
 
 
 async def test_answers_while_workers_run(tmp_path: Path) -> None:
-    """100 deliveries a second into a whole Forge that works on them meanwhile."""
+    """100 deliveries a second into a whole Forge, whose workers do what each asks meanwhile."""
     async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
         body = tmp_path / "payload.json"
         body.write_bytes(await _open_pull_request(github))
-        url = f"sqlite:///{tmp_path / 'forge.db'}"
-        async with forge(settings(url, tmp_path, github, queue_polling=0.2)) as running, served(running) as port:
-            result = await from_another_process(
-                Load(port, SECRET, "pull_request", str(body), SECONDS, connections=32, rate=100)
-            )
-    print("\n\nWebhook to answer at 100/s, in one process with the workers and the simulated GitHub")
-    _print("Forge", result, result)
-    assert set(result.statuses) == {"202"}
+        answers = await _answers(github, json.loads(body.read_bytes()))
+    print("\n\nWebhook to answer at 100/s, in one process with the workers that do what the webhooks ask")
+    async with replayed(answers, tmp_path) as address:
+        for name, event in (("Forge: all with work in them", "pull_request"), ("Forge: all ignored", "star")):
+            url = f"sqlite:///{tmp_path / event}.db"
+            those = settings(url, tmp_path, github, github_api_url=address, queue_polling=0.2)
+            async with forge(those) as running, served(running) as port:
+                result = await from_another_process(
+                    Load(port, SECRET, event, str(body), SECONDS, connections=32, rate=100)
+                )
+            _print(name, result, result)
+            assert set(result.statuses) == {"202"}
+
+
+async def _answers(github: Simulator, payload: dict[str, Any]) -> dict[str, object]:
+    """What GitHub answers about this pull request."""
+    path = f"/repos/{payload['repository']['full_name']}/pulls/{payload['pull_request']['number']}"
+    installation = github.world.installations[payload["installation"]["id"]]
+    headers = {"Authorization": f"Bearer {github.token(installation)}"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.get(github.api_url + path) as response:
+        pull_request = await response.json()
+    token = {"token": "ghs_bench", "expires_at": "2999-01-01T00:00:00Z", "permissions": installation.permissions}
+    return {f"GET {path}": pull_request, f"POST /app/installations/{installation.id}/access_tokens": token}
 
 
 def _print(name: str, result: Result, baseline: Result) -> None:

@@ -126,9 +126,7 @@ class Stage:
     async def start(self) -> None:
         """Start Forge, and have GitHub deliver to it again what it missed."""
         await self.forge.buried()
-        self._ready.clear()
-        await self.forge.start(self.clock.offset.total_seconds())
-        await asyncio.wait_for(self._ready.wait(), PATIENCE)
+        await self._begin(self.forge)
         await self.github.settle()
         for lost in self._lost():
             self.github.hooks.redeliver(lost)
@@ -137,9 +135,7 @@ class Stage:
         """Start a worker on the same database."""
         settings = self.forge.part.settings.model_copy(update={"executor_id": executor_id})
         self.colleague = Forge(replace(self.forge.part, settings=settings, door=False))
-        self._ready.clear()
-        await self.colleague.start(self.clock.offset.total_seconds())
-        await asyncio.wait_for(self._ready.wait(), PATIENCE)
+        await self._begin(self.colleague)
 
     async def rest(self) -> None:
         """Wait until all that was delivered came to its end; start Forge again whenever it was killed."""
@@ -176,6 +172,16 @@ class Stage:
 
     async def still_open(self) -> list[tuple[str, str]]:
         return await still_open(self.database, self.clock.now())
+
+    async def _begin(self, forge: Forge) -> None:
+        """Start a process and wait until it says that it is ready."""
+        self._ready.clear()
+        await forge.start(self.clock.offset.total_seconds())
+        end = time.monotonic() + PATIENCE
+        while not self._ready.is_set():
+            if not forge.is_alive or time.monotonic() > end:
+                raise AssertionError(f"Forge did not start:\n{forge.part.log.read_text()[-2000:]}")
+            await asyncio.sleep(0.01)
 
     async def end(self) -> None:
         for each in (self.forge, self.colleague):

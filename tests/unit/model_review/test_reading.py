@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.model_review import Earlier, Intent, Plan, Size, narrowed, questions
+from agents.model_review import Earlier, Intent, Plan, Size, narrowed, now_at, questions
 from agents.model_review.rendering import WITHHELD
 from agents.tokens import estimate
 from domain.changes import NotLookedAt
@@ -59,7 +59,7 @@ def named(plan: Plan) -> dict[str, NotLookedAt]:
 
 
 def test_a_small_change_is_one_question_with_numbers_and_what_encloses_it():
-    (question,) = plan({"shop/till.py": (TILL, PAID)}, size=Size(least_context=25)).questions
+    (question,) = plan({"shop/till.py": (TILL, PAID)}, size=Size(context=0, least_context=20)).questions
 
     assert question.content.split("\n")[1:-1] == [
         "== shop/till.py",
@@ -265,6 +265,17 @@ def test_on_a_push_only_hunks_that_changed_are_looked_at_again():
     (file,) = narrowed(whole, since).files
     assert (file.path, [hunk.new_start for hunk in file.hunks]) == ("a.py", [77])
     assert len(whole.files[0].hunks) == 2
+
+
+@pytest.mark.parametrize(("line", "now"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 4), (6, 4), (7, 5)])
+def test_where_a_line_that_was_changed_would_stand_now(line: int, now: int):
+    since, _ = change_of({"a.py": ("a\nb\nc\nold 1\nold 2\nold 3\nd\n", "a\nb\nc\nnew\nd\n")})
+    assert now_at(since.files[0], line) == now
+
+
+def test_where_a_line_that_was_removed_would_stand_now():
+    since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
+    assert now_at(since.files[0], 2) == 2
 
 
 def test_removing_a_line_touches_its_hunk():

@@ -1,6 +1,8 @@
 """A worker module that misbehaves on request."""
 
+import ctypes
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -9,18 +11,27 @@ from typing import Any
 
 from pydantic import JsonValue
 
+_SEEN: list[str] = []
+
 
 def _describe(_: Any) -> JsonValue:
-    status = Path("/proc/self/status").read_text() if os.access("/proc/self/status", os.R_OK) else ""
     environment: dict[str, JsonValue] = dict(os.environ)
+    get_no_new_privileges = 39
     return {
         "pid": os.getpid(),
+        "worker": os.getppid(),
         "uid": os.getuid(),
         "groups": len(os.getgroups()),
         "environment": environment,
-        "folder": [entry.name for entry in Path().iterdir()],
-        "no_new_privileges": "NoNewPrivs:\t1" in status,
+        "no_new_privileges": bool(ctypes.CDLL(None).prctl(get_no_new_privileges, 0, 0, 0, 0)),
     }
+
+
+def _remember(text: Any) -> JsonValue:
+    """What earlier requests left behind, if this process has seen any."""
+    before: list[JsonValue] = list(_SEEN)
+    _SEEN.append(text)
+    return before
 
 
 def _write(_: Any) -> JsonValue:
@@ -62,7 +73,15 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "describe": _describe,
     "sleep": _sleep,
     "fill": lambda size: len(bytearray(size)),
+    "remember": _remember,
     "fork": lambda _: os.fork(),
+    "execute": lambda _: os.execv("/bin/true", ["true"]),
+    "connect": lambda _: socket.socket().fileno(),
+    "read": lambda path: len(Path(path).read_bytes()),
+    "list": lambda path: len(os.listdir(path)),
+    "kill": lambda pid: os.kill(pid, 0),
+    "parent": lambda _: os.kill(os.getppid(), 9),
+    "encode": lambda codec: "x".encode(codec).hex(),
     "spin": lambda _: sum(iter(int, 1)),
     "write": _write,
     "die": _die,

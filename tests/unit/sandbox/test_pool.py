@@ -1,6 +1,7 @@
 """The warm workers: what they may do, and what happens when one goes wrong."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,8 +14,11 @@ from typing import cast
 import pytest
 
 from domain.errors import ToolError
+from tests.unit.sandbox.machine import has_landlock
 from workspace.pool import WorkerLimits, WorkerPool
+from workspace.sandbox import LANDLOCK, LIMITS
 
+needs_landlock = pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
 MODULE = "tests.unit.sandbox.jobs_for_tests"
 
 
@@ -33,7 +37,6 @@ async def described(pool: WorkerPool) -> dict[str, object]:
 async def test_a_worker_has_no_rights_and_no_secrets(pool: WorkerPool) -> None:
     worker = await described(pool)
     assert worker["environment"] == {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": pool_folder(worker)}
-    assert worker["folder"] == []
     assert worker["no_new_privileges"]
     if os.geteuid() == 0:
         assert worker["uid"] != 0
@@ -44,15 +47,50 @@ def pool_folder(worker: dict[str, object]) -> str:
     return str(cast(dict[str, object], worker["environment"])["HOME"])
 
 
-@pytest.mark.parametrize(("job", "request_"), [("fork", None), ("write", None), ("fail", "secret-text")])
-async def test_what_it_may_not_do_is_an_error_of_that_job_only(
-    pool: WorkerPool, job: str, request_: str | None
-) -> None:
-    first = {(await described(pool))["pid"], (await described(pool))["pid"]}
-    with pytest.raises(ToolError) as error:
-        await pool.call(job, request_, 5)
+async def workers(pool: WorkerPool) -> set[object]:
+    return {(await described(pool))["worker"] for _ in range(4)}
+
+
+FORBIDDEN: dict[str, str | int | None] = {
+    "fork": None,
+    "execute": None,
+    "connect": None,
+    "write": None,
+    "read": "/etc/passwd",
+    "list": "/proc",
+    "kill": os.getpid(),
+    "parent": None,
+    "fail": "secret-text",
+}
+
+
+@pytest.mark.parametrize("job", FORBIDDEN)
+async def test_what_it_may_not_do_is_an_error_of_that_job_only(pool: WorkerPool, job: str) -> None:
+    before = await workers(pool)
+    with pytest.raises(ToolError, match="ValueError" if job == "fail" else "PermissionError") as error:
+        await pool.call(job, FORBIDDEN[job], 5)
     assert "secret-text" not in str(error.value)
-    assert (await described(pool))["pid"] in first
+    assert await workers(pool) == before
+
+
+@needs_landlock
+async def test_it_is_confined_at_level_2_and_says_so(pool: WorkerPool) -> None:
+    assert (pool.level, pool.why_not) == (LANDLOCK, None)
+    async with WorkerPool(MODULE, size=1, unconfined="nobody wants it") as bare:
+        assert (bare.level, bare.why_not) == (LIMITS, "nobody wants it")
+        assert await bare.call("read", "/etc/passwd", 5)
+
+
+async def test_an_encoding_nobody_thought_of_can_still_be_loaded(pool: WorkerPool) -> None:
+    assert await pool.call("encode", "koi8-r", 5) == "78"
+
+
+async def test_a_request_sees_nothing_of_an_earlier_one() -> None:
+    async with WorkerPool(MODULE, size=1) as pool:
+        assert [await pool.call("remember", text, 5) for text in ("one", "two")] == [[], []]
+        first, second = await described(pool), await described(pool)
+    assert first["pid"] != second["pid"]
+    assert first["worker"] == second["worker"]
 
 
 @pytest.mark.parametrize(
@@ -61,25 +99,35 @@ async def test_what_it_may_not_do_is_an_error_of_that_job_only(
         ("sleep", 60, "did not finish"),
         ("spin", None, "did not finish"),
         ("die", None, "crashed"),
-        ("babble", None, "crashed"),
         ("fill", 1 << 31, "crashed"),
     ],
 )
-async def test_a_worker_that_goes_wrong_is_replaced(
+async def test_a_request_that_goes_wrong_costs_nobody_else_anything(
     pool: WorkerPool, job: str, request_: int | None, said: str
 ) -> None:
-    before = {(await described(pool))["pid"] for _ in range(4)}
+    before = await workers(pool)
     with pytest.raises(ToolError, match=said):
         await pool.call(job, request_, 0.5)
-    after = set[object]()
+    assert await workers(pool) == before
+
+
+async def test_it_has_no_way_to_speak_to_forge_but_its_answer(pool: WorkerPool) -> None:
+    with pytest.raises(ToolError, match="did not finish"):
+        await pool.call("babble", None, 0.5)
+    assert await pool.call("say", "hello", 5) == "hello"
+
+
+async def test_a_worker_that_dies_is_replaced(pool: WorkerPool) -> None:
+    before = await workers(pool)
+    victim = before.pop()
+    assert isinstance(victim, int)
+    os.kill(victim, signal.SIGKILL)
     for _ in range(100):
-        after.add((await described(pool))["pid"])
-        if after - before:
-            break
+        with contextlib.suppress(ToolError):
+            if await workers(pool) - before - {victim}:
+                break
         await asyncio.sleep(0.05)
-    assert after - before
-    alive = [pid for pid in before if isinstance(pid, int) and Path(f"/proc/{pid}").exists()]
-    assert len(alive) == len(before) - 1
+    assert len(await workers(pool) - {victim}) == 2
 
 
 async def test_the_others_go_on_meanwhile(pool: WorkerPool) -> None:
@@ -111,18 +159,12 @@ async def test_a_cancelled_call_leaves_no_answer_behind(pool: WorkerPool) -> Non
     assert await asyncio.gather(*(pool.call("say", n, 5) for n in range(6))) == list(range(6))
 
 
-async def test_a_worker_is_renewed_after_its_share_of_requests() -> None:
-    async with WorkerPool(MODULE, size=1, limits=WorkerLimits(requests=3)) as pool:
-        pids = [(await described(pool))["pid"] for _ in range(7)]
-    assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
-
-
 async def test_nothing_is_left_after_closing() -> None:
     async with WorkerPool(MODULE, size=2) as pool:
         worker = await described(pool)
         folder = pool_folder(worker)
     assert not Path(folder).exists()
-    assert not Path(f"/proc/{worker['pid']}").exists()
+    assert not Path(f"/proc/{worker['worker']}").exists()
 
 
 async def test_a_module_that_cannot_be_imported_is_said_at_the_start() -> None:
@@ -134,11 +176,12 @@ async def test_a_module_that_cannot_be_imported_is_said_at_the_start() -> None:
 def test_workers_die_with_their_parent() -> None:
     script = f"""
 import asyncio
+from tests.unit.sandbox.machine import has_landlock
 from workspace.pool import WorkerPool
 async def main():
     async with WorkerPool({MODULE!r}, size=1) as pool:
         worker = await pool.call("describe", None, 5)
-        print(worker["pid"], worker["environment"]["HOME"], flush=True)
+        print(worker["worker"], worker["environment"]["HOME"], flush=True)
         asyncio.create_task(pool.call("spin", None, 600))
         await asyncio.sleep(600)
 asyncio.run(main())

@@ -1,0 +1,57 @@
+"""The operator's settings of models and money: read as written, and a wrong one is named."""
+
+from decimal import Decimal
+
+import pytest
+from pydantic import ValidationError
+
+from agents.models import Task
+from bot.settings import Settings
+from domain.money import Ceilings, Fixed, micro
+
+
+def settings(**values: str) -> Settings:
+    """As the environment would give them."""
+    return Settings(_env_file=None, **{"app_id": "1", "webhook_secret": "s", **values})  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_by_default_there_are_anthropics_models_and_no_ceilings():
+    usual = settings()
+    assert usual.models.names == {
+        Task.strong: "anthropic:claude-sonnet-4-5",
+        Task.fast: "anthropic:claude-haiku-4-5",
+    }
+    assert usual.ceilings == Ceilings()
+
+
+def test_models_prices_and_ceilings_are_read():
+    given = settings(
+        fast_model="openai-chat:mine",
+        model_prices="openai-chat:mine=0.5/1.5, ollama:qwen3:8b=0/0",
+        ceiling_run="12.5",
+        ceiling_installation="100",
+    )
+    assert given.models.names[Task.fast] == "openai-chat:mine"
+    assert given.models.prices == {
+        "openai-chat:mine": Fixed(Decimal("0.5"), Decimal("1.5")),
+        "ollama:qwen3:8b": Fixed(Decimal(0), Decimal(0)),
+    }
+    assert given.ceilings == Ceilings(run=micro("12.5"), installation=micro(100))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fast_model", "haiku"),
+        ("strong_model", "anthropic: opus"),
+        ("model_prices", "openai:mine=cheap"),
+        ("model_prices", "openai:mine=1"),
+        ("model_prices", "mine=1/2"),
+        ("ceiling_day", "-1"),
+        ("ceiling_run", "much"),
+    ],
+)
+def test_a_wrong_one_is_named(name: str, value: str):
+    with pytest.raises(ValidationError) as caught:
+        settings(**{name: value})
+    assert [mistake["loc"] for mistake in caught.value.errors()] == [(name,)]

@@ -1,0 +1,229 @@
+"""The attacks that a sandbox is tried with. Runs inside it, as a file of its own, with the standard library only.
+
+    python -I -S attacks.py FACTS
+
+FACTS is JSON. One line is printed for each attack: its name, a tab, and ``refused``, or what was possible.
+"""
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import platform
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypedDict
+
+REFUSED, POSSIBLE = "refused", "possible"
+SURVIVE = "leave a daemon behind"
+PROCESSES = "start more processes than allowed"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Facts(TypedDict):
+    """What an attacker would like to know.
+
+    :param pid: Forge's process; :param namespace: its namespace of processes.
+    :param file: a file of Forge that every account may read, in a folder where every account may write.
+    :param port: a port on loopback; :param path, abstract: two Unix sockets. Something listens at each.
+    :param memory, size, processes: the limits, in bytes and in number.
+    """
+
+    pid: int
+    namespace: str
+    file: str
+    port: int
+    path: str
+    abstract: str
+    memory: int
+    size: int
+    processes: int
+
+
+def _be_root(_: Facts) -> None:
+    if 0 not in (os.getuid(), os.geteuid()):
+        raise PermissionError
+
+
+def _read_shadow(_: Facts) -> None:
+    Path("/etc/shadow").read_bytes()
+
+
+def _read_environment(facts: Facts) -> None:
+    if any(name.startswith(("FORGE_", "ANTHROPIC_", "OPENAI_")) for name in os.environ):
+        return
+    _same_namespace(facts)
+    Path(f"/proc/{facts['pid']}/environ").read_bytes()
+
+
+def _read_memory(facts: Facts) -> None:
+    _same_namespace(facts)
+    with Path(f"/proc/{facts['pid']}/mem").open("rb"):
+        pass
+
+
+def _list_processes(facts: Facts) -> None:
+    _same_namespace(facts)
+    list(Path(f"/proc/{facts['pid']}").iterdir())
+
+
+def _read_file(facts: Facts) -> None:
+    Path(facts["file"]).read_bytes()
+
+
+def _change_file(facts: Facts) -> None:
+    path = Path(facts["file"])
+    with contextlib.suppress(OSError):
+        path.chmod(0o644)
+        return
+    path.with_name(f"new-{os.getpid()}").touch()
+
+
+def _change_input(_: Facts) -> None:
+    Path(f"new-{os.getpid()}").touch()
+
+
+def _loopback(facts: Facts) -> None:
+    socket.create_connection(("127.0.0.1", facts["port"]), timeout=2).close()
+
+
+def _unix(address: str) -> None:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+
+
+def _signal(facts: Facts) -> None:
+    _same_namespace(facts)
+    os.kill(facts["pid"], 0)
+
+
+def _trace(facts: Facts) -> None:
+    _same_namespace(facts)
+    seize = 0x4206
+    _called(_libc.ptrace(seize, facts["pid"], 0, 0))
+
+
+def _namespaces(_: Facts) -> None:
+    new_user = 0x10000000
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if _libc.unshare(new_user) else 0)
+    _called(-os.waitpid(child, 0)[1])
+
+
+def _kernel(_: Facts) -> None:
+    numbers = {"x86_64": (248, 425), "aarch64": (217, 425)}[platform.machine()]
+    own_process = -2
+    with contextlib.suppress(OSError):
+        _called(_libc.syscall(numbers[0], b"user", b"forge", b"x", 1, own_process))
+        return
+    _called(_libc.syscall(numbers[1], 1, ctypes.create_string_buffer(120)))
+
+
+def _settings(_: Facts) -> None:
+    Path("/proc/sys/kernel/core_pattern").open("r+b").close()
+
+
+def _memory(facts: Facts) -> None:
+    mmap.mmap(-1, 2 * facts["memory"]).close()
+
+
+def _file_size(facts: Facts) -> None:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.seek(facts["size"])
+        file.write(b"x")
+
+
+def _daemon(_: Facts) -> None:
+    """Whether this was possible shows only when the run is over."""
+    if os.fork() == 0:
+        with contextlib.suppress(OSError):
+            os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 3)
+            time.sleep(30)
+        os._exit(0)
+    os.wait()
+
+
+def _bomb(facts: Facts) -> None:
+    children: list[int] = []
+    try:
+        for _ in range(5 * facts["processes"]):
+            child = os.fork()
+            if child == 0:
+                time.sleep(5)
+                os._exit(0)
+            children.append(child)
+            time.sleep(0.002)
+    finally:
+        for child in children:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+
+
+def _same_namespace(facts: Facts) -> None:
+    """In another namespace the number means another process."""
+    try:
+        mine = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return
+    if mine != facts["namespace"]:
+        raise ProcessLookupError
+
+
+def _called(answer: int) -> int:
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    return answer
+
+
+ATTACKS: Mapping[str, Callable[[Facts], None]] = {
+    "be root": _be_root,
+    "read /etc/shadow": _read_shadow,
+    "read Forge's environment": _read_environment,
+    "read Forge's memory": _read_memory,
+    "trace Forge": _trace,
+    "signal Forge": _signal,
+    "list other processes": _list_processes,
+    "read a file of Forge": _read_file,
+    "change a file of Forge": _change_file,
+    "change its input": _change_input,
+    "connect to loopback": _loopback,
+    "connect to a Unix socket": lambda facts: _unix(facts["path"]),
+    "connect to an abstract socket": lambda facts: _unix("\0" + facts["abstract"]),
+    "make a namespace": _namespaces,
+    "use keys or io_uring": _kernel,
+    "change kernel settings": _settings,
+    "take more memory than allowed": _memory,
+    "write a larger file than allowed": _file_size,
+    SURVIVE: _daemon,
+    PROCESSES: _bomb,
+}
+"""What is tried, in this order: whoever bombs may be stopped for it."""
+
+
+def main() -> None:
+    """Try everything and say what happened."""
+    facts: Facts = json.loads(sys.argv[1])
+    for name, attack in ATTACKS.items():
+        try:
+            attack(facts)
+        except (OSError, MemoryError):
+            answer = REFUSED
+        except Exception as error:
+            answer = f"it ended with {type(error).__name__}"
+        else:
+            answer = POSSIBLE
+        sys.stdout.write(f"{name}\t{answer}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

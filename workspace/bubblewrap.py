@@ -1,0 +1,52 @@
+"""Level 3: the command line of bubblewrap, and the file descriptor with its system call filter."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from workspace import seccomp
+from workspace.launcher import SYSTEM, SYSTEM_FILES
+
+INSIDE = Path("/workspace")
+"""Where the program sees its folder."""
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+_MEGABYTE = 1 << 20
+
+
+def command_line(folder: Path, rules: int, reads: Iterable[Path] = ()) -> list[str]:
+    """The bubblewrap command line, up to the program.
+
+    :param folder: what the program sees, read-only, as ``INSIDE``, its current directory.
+    :param rules: open file descriptor with a BPF program.
+    :param reads: further folders it sees, read-only, where they are.
+    """
+    argv = ["bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--disable-userns"]
+    argv += ["--cap-drop", "ALL"]
+    for path in SYSTEM:
+        target = Path(path)
+        if target.is_symlink():
+            argv += ["--symlink", str(target.readlink()), path]
+        elif target.is_dir():
+            argv += ["--ro-bind", path, path]
+    for path in (*SYSTEM_FILES, *map(str, reads)):
+        argv += ["--ro-bind-try", path, path]
+    argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
+    argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
+    argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE)]
+    argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
+    argv += ["--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8"]
+    return [*argv, "--seccomp", str(rules)]
+
+
+def filter_file() -> int:
+    """An open file with the system call filter; the caller closes it.
+
+    :raises OSError: there is no filter for this processor.
+    """
+    program = seccomp.in_namespaces()
+    descriptor = os.memfd_create("forge-seccomp")
+    os.write(descriptor, program)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,87 @@
+"""Takes in what a program prints, in bounded memory, and never waits for who else holds its pipes."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Output:
+    """The beginning and the end of what a program printed, and how much it printed in all."""
+
+    head: bytes
+    tail: bytes
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        return self.total == len(self.head) + len(self.tail)
+
+    @property
+    def data(self) -> bytes:
+        """Everything that was kept, with a line that says what is missing."""
+        if self.is_complete:
+            return self.head + self.tail
+        return self.head + b"\n[%d bytes left out]\n" % (self.total - len(self.head) - len(self.tail)) + self.tail
+
+
+class Capture(asyncio.Protocol):
+    """Keeps the first and the last part of what comes through a pipe, in bounded memory.
+
+    The pipe is ours and not asyncio's, whose ``Process.wait`` also waits for every other holder of a pipe.
+    """
+
+    def __init__(self, limit: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.flooded: asyncio.Future[None] = loop.create_future()
+        self.closed: asyncio.Future[None] = loop.create_future()
+        self._half = limit // 2
+        self._most = max(16 * limit, 64 * _MEGABYTE)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    async def open(self, stack: contextlib.ExitStack) -> int:
+        """Start to read; returns the end for the program, which the caller closes."""
+        reading, writing = os.pipe()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: self, os.fdopen(reading, "rb", 0))
+        stack.callback(transport.close)
+        return writing
+
+    def data_received(self, data: bytes) -> None:
+        self._total += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[max(room, 0) :]
+        if len(self._tail) > 2 * self._half:
+            del self._tail[: -self._half]
+        if self._total > self._most and not self.flooded.done():
+            self.flooded.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def output(self) -> Output:
+        kept = len(self._head) + len(self._tail)
+        tail = self._tail if kept == self._total and len(self._tail) <= self._half else self._tail[-self._half :]
+        return Output(bytes(self._head), bytes(tail), self._total)
+
+
+async def ended(process: asyncio.subprocess.Process, outputs: Sequence[Capture], seconds: float) -> int | None:
+    """The status of a program; None when its time is up or it printed far more than is kept."""
+    ending = asyncio.create_task(process.wait())
+    floods = [output.flooded for output in outputs]
+    try:
+        await asyncio.wait([ending, *floods], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            return None
+        # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
+        await asyncio.wait([output.closed for output in outputs], timeout=1.0)
+        return ending.result()
+    finally:
+        ending.cancel()

@@ -1,0 +1,205 @@
+"""Starts one program at sandbox level 2 and stays beside it until it has ended.
+
+    python -I -S -c BOOT FOLDER OPTION... -- PROGRAM ARGUMENT...
+
+The program runs in the launcher's process group and cannot leave it, so that whoever kills the group kills all it
+started. The launcher itself kills the group when Forge is gone, when there are too many processes, or when the scratch
+folder holds too much. It runs before every program at level 2 and imports next to nothing.
+"""
+
+# pathlib and contextlib would cost milliseconds.
+# ruff: noqa: PTH116, PTH208, SIM105
+
+import os
+import resource
+import select
+import sys
+from typing import NoReturn
+
+from workspace import landlock, privileges, seccomp
+
+BOOT = "import sys; sys.path.append(sys.argv.pop(1)); from workspace.launcher import main; main()"
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
+"""Folders of the distribution: programs and libraries, no data and no settings."""
+SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl")
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_TICK = 50
+_FILES, _DEPTH = 20_000, 100
+_SIGKILL = 9
+_NOT_STARTED = 127
+
+
+class _Plan:
+    """What to start and within which bounds, from the command line. All values are Forge's own."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.account: tuple[int, int] | None = None
+        self.limits: dict[int, int] = {}
+        self.look: list[str] = []
+        self.use: list[str] = []
+        self.scratch = ""
+        self.scratch_bytes = 0
+        self.processes = 0
+        self.program: int | None = None
+        options = iter(arguments)
+        for option in options:
+            if option == "--":
+                break
+            self._take(*option.split("=", 1))
+        self.argv = list(options)
+
+    def _take(self, option: str, value: str) -> None:
+        if option == "--account":
+            uid, gid = value.split(":")
+            self.account = int(uid), int(gid)
+        elif option == "--limit":
+            name, number = value.split("=")
+            self.limits[int(name)] = int(number)
+        elif option == "--look":
+            self.look.append(value)
+        elif option == "--use":
+            self.use.append(value)
+        elif option == "--scratch":
+            size, _, self.scratch = value.partition(":")
+            self.scratch_bytes = int(size)
+        elif option == "--processes":
+            self.processes = int(value)
+        elif option == "--program":
+            self.program = int(value)
+        else:
+            raise ValueError(option)
+
+
+def main() -> NoReturn:
+    """The launcher's life; its exit status is the program's, or 128 and the number of the signal that ended it."""
+    forge = os.getppid()
+    privileges.be_first_to_go()
+    plan = _Plan(sys.argv[1:])
+    launcher = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(plan, launcher)
+        except OSError as error:
+            os.write(2, f"{plan.argv[0]} was not started: {error.strerror}\n".encode())
+        finally:
+            os._exit(_NOT_STARTED)
+    _watch(plan, child, forge)
+    status = os.waitpid(child, 0)[1]
+    os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+
+
+# The program's side
+
+
+def _become(plan: _Plan, launcher: int) -> NoReturn:
+    """Give up everything and turn into the program.
+
+    :raises OSError: something could not be given up, or there is no such program.
+    """
+    ruleset = _ruleset(plan)
+    limits = plan.limits | {resource.RLIMIT_NPROC: 4 * plan.processes + _tasks_of(_uid(plan))}
+    if plan.account is not None:
+        privileges.drop_account(*plan.account)
+    privileges.renounce(launcher)
+    privileges.limit(limits)
+    privileges.default_signals()
+    ruleset.enforce()
+    own_account = plan.account is not None
+    seccomp.install(seccomp.beside_others(signals=ruleset.keeps_signals_inside, own_account=own_account))
+    if plan.program is not None:
+        os.execve(plan.program, plan.argv, os.environ)
+    os.execvp(plan.argv[0], plan.argv)
+
+
+def _ruleset(plan: _Plan) -> landlock.Ruleset:
+    ruleset = landlock.Ruleset()
+    for path in (*SYSTEM, *SYSTEM_FILES, *plan.use):
+        ruleset.allow(path, landlock.USE)
+    for path in plan.look:
+        ruleset.allow(path, landlock.LOOK)
+    for path in (plan.scratch, *_DEVICES):
+        ruleset.allow(path, landlock.LOOK | landlock.CHANGE)
+    if plan.program is not None:
+        ruleset.allow(plan.program, landlock.USE)
+    return ruleset
+
+
+def _uid(plan: _Plan) -> int:
+    return plan.account[0] if plan.account else os.getuid()
+
+
+def _tasks_of(uid: int) -> int:
+    """How many processes and threads an account has: the kernel counts all of them against its limit."""
+    total = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            status = os.stat(f"/proc/{name}/task")
+        except OSError:
+            continue
+        total += status.st_nlink - 2 if status.st_uid == uid else 0
+    return total
+
+
+# The launcher's side
+
+
+def _watch(plan: _Plan, child: int, forge: int) -> None:
+    """Wait for the child's end; end everything early when it goes beyond its bounds or Forge is gone.
+
+    The kernel's limit of processes is four times what is allowed and there only for what happens between two looks:
+    it counts the whole account, and one run that goes wild must not keep the others from starting anything.
+    """
+    waiting = select.poll()
+    waiting.register(os.pidfd_open(child), select.POLLIN)
+    looks = 0
+    while not waiting.poll(_TICK):
+        looks += 1
+        if os.getppid() != forge:
+            _stop("Forge is gone")
+        if _too_many(plan.processes):
+            _stop(f"it had more than {plan.processes} processes")
+        if looks % 4 == 0 and _too_full(plan.scratch, plan.scratch_bytes):
+            _stop(f"it left more than {plan.scratch_bytes:,} bytes or {_FILES:,} files")
+
+
+def _stop(why: str) -> None:
+    os.set_blocking(2, False)
+    try:
+        os.write(2, f"\nStopped: {why}.\n".encode())
+    except OSError:
+        pass  # its outputs are full; it is stopped all the same
+    os.killpg(0, _SIGKILL)
+
+
+def _too_many(most: int) -> bool:
+    mine, count = os.getpgrp(), -1  # the launcher does not count
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            count += os.getpgid(int(name)) == mine
+        except ProcessLookupError:
+            continue
+    return count > most
+
+
+def _too_full(folder: str, most: int) -> bool:
+    files = size = 0
+    left = [(folder, 0)]
+    while left:
+        path, depth = left.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    files += 1
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append((entry.path, depth + 1))
+        except (FileNotFoundError, PermissionError):
+            continue  # gone meanwhile, or closed to us as well
+        except OSError:
+            return True  # a path too long to look at
+        if files > _FILES or size > most or depth > _DEPTH:
+            return True
+    return False
