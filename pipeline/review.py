@@ -96,8 +96,9 @@ class ReviewRun:
         await self._journal.step("draw the review", lambda: self._draw(checked, model))
         await self._journal.step("post the review", lambda: self._post(settings))
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
-        await self._journal.step("settle the threads", lambda: self._settle(model.gone))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
+        self._is_over = True  # at once: a merge that follows the verdict must not cancel it
+        await self._try("settle the threads", lambda: self._settle(model.gone))
         return RunState.completed.value
 
     async def _begin(self) -> JsonValue:

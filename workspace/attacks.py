@@ -33,6 +33,7 @@ class Facts(TypedDict):
     :param file: a file of Forge that every account may read, in a folder where every account may write.
     :param port: a port on loopback; :param path, abstract: two Unix sockets. Something listens at each.
     :param memory, size, processes: the limits, in bytes and in number.
+    :param patience: seconds to wait to be stopped for having too many processes.
     """
 
     pid: int
@@ -44,6 +45,7 @@ class Facts(TypedDict):
     memory: int
     size: int
     processes: int
+    patience: float
 
 
 def _be_root(_: Facts) -> None:
@@ -155,13 +157,13 @@ def _daemon(_: Facts) -> None:
 def _bomb(facts: Facts) -> None:
     children: list[int] = []
     try:
-        for _ in range(5 * facts["processes"]):
+        for _ in range(2 * facts["processes"]):
             child = os.fork()
             if child == 0:
-                time.sleep(5)
+                time.sleep(30)
                 os._exit(0)
             children.append(child)
-            time.sleep(0.002)
+        time.sleep(facts["patience"])
     finally:
         for child in children:
             os.kill(child, 9)

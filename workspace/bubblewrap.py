@@ -36,7 +36,6 @@ def command_line(folder: Path, rules: int, reads: Iterable[Path] = ()) -> list[s
     argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE)]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
-    argv += ["--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8"]
     return [*argv, "--seccomp", str(rules)]
 
 

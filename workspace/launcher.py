@@ -25,7 +25,8 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl")
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-_TICK = 50
+_TICK = 25
+_BACKSTOP = 16
 _FILES, _DEPTH = 20_000, 100
 _SIGKILL = 9
 _NOT_STARTED = 127
@@ -100,7 +101,7 @@ def _become(plan: _Plan, launcher: int) -> NoReturn:
     :raises OSError: something could not be given up, or there is no such program.
     """
     ruleset = _ruleset(plan)
-    limits = plan.limits | {resource.RLIMIT_NPROC: 4 * plan.processes + _tasks_of(_uid(plan))}
+    limits = plan.limits | {resource.RLIMIT_NPROC: _BACKSTOP * plan.processes + _tasks_of_account(_uid(plan))}
     if plan.account is not None:
         privileges.drop_account(*plan.account)
     privileges.renounce(launcher)
@@ -131,16 +132,22 @@ def _uid(plan: _Plan) -> int:
     return plan.account[0] if plan.account else os.getuid()
 
 
-def _tasks_of(uid: int) -> int:
+def _tasks_of_account(uid: int) -> int:
     """How many processes and threads an account has: the kernel counts all of them against its limit."""
-    total = 0
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            status = os.stat(f"/proc/{name}/task")
-        except OSError:
-            continue
-        total += status.st_nlink - 2 if status.st_uid == uid else 0
-    return total
+    return sum(count for owner, count in map(_tasks, _processes()) if owner == uid)
+
+
+def _processes() -> list[str]:
+    return list(filter(str.isdigit, os.listdir("/proc")))
+
+
+def _tasks(process: str) -> tuple[int, int]:
+    """(owner, number of threads) of a process; no threads if it is gone."""
+    try:
+        status = os.stat(f"/proc/{process}/task")
+    except OSError:
+        return -1, 0
+    return status.st_uid, max(status.st_nlink - 2, 0)
 
 
 # The launcher's side
@@ -149,8 +156,8 @@ def _tasks_of(uid: int) -> int:
 def _watch(plan: _Plan, child: int, forge: int) -> None:
     """Wait for the child's end; end everything early when it goes beyond its bounds or Forge is gone.
 
-    The kernel's limit of processes is four times what is allowed and there only for what happens between two looks:
-    it counts the whole account, and one run that goes wild must not keep the others from starting anything.
+    The kernel's own limit of processes is a multiple of what is allowed, and there only for what happens between two
+    looks: it counts the whole account, and one run that goes wild must not keep the others from starting anything.
     """
     waiting = select.poll()
     waiting.register(os.pidfd_open(child), select.POLLIN)
@@ -160,8 +167,8 @@ def _watch(plan: _Plan, child: int, forge: int) -> None:
         if os.getppid() != forge:
             _stop("Forge is gone")
         if _too_many(plan.processes):
-            _stop(f"it had more than {plan.processes} processes")
-        if looks % 4 == 0 and _too_full(plan.scratch, plan.scratch_bytes):
+            _stop(f"it had more than {plan.processes} processes and threads")
+        if looks % 8 == 0 and _too_full(plan.scratch, plan.scratch_bytes):
             _stop(f"it left more than {plan.scratch_bytes:,} bytes or {_FILES:,} files")
 
 
@@ -176,9 +183,10 @@ def _stop(why: str) -> None:
 
 def _too_many(most: int) -> bool:
     mine, count = os.getpgrp(), -1  # the launcher does not count
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for process in _processes():
         try:
-            count += os.getpgid(int(name)) == mine
+            if os.getpgid(int(process)) == mine:
+                count += _tasks(process)[1]
         except ProcessLookupError:
             continue
     return count > most

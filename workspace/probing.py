@@ -127,7 +127,7 @@ def _prerequisites(level: int) -> None:
 async def _attacked(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
     """What became of each attack, none if nothing could be started; and what was said instead."""
     candidate = Sandbox((), unprivileged_account(user))
-    with _victim() as facts, candidate.folder() as folder:
+    with _victim(level) as facts, candidate.folder() as folder:
         shutil.copyfile(attacks.__file__, folder / "attacks.py")
         (folder / "attacks.py").chmod(0o644)
         done = await candidate.try_level(_in_python(facts, folder), level)
@@ -161,7 +161,7 @@ def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
 
 
 @contextmanager
-def _victim() -> Generator[attacks.Facts]:
+def _victim(level: int) -> Generator[attacks.Facts]:
     """What the attacks are aimed at: this process, a file, and sockets at which something listens."""
     with temporary_folder("forge-probe-") as folder, ExitStack() as stack:
         folder.chmod(0o777)
@@ -185,6 +185,7 @@ def _victim() -> Generator[attacks.Facts]:
             memory=_MEMORY,
             size=_FILE,
             processes=_PROCESSES,
+            patience=0 if level == LIMITS else 5,
         )
 
 

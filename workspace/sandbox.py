@@ -101,7 +101,7 @@ class Command:
     :param seconds: wall-clock limit; processor time is limited to the same.
     :param memory: address space in bytes.
     :param output: bytes kept of each of its two outputs.
-    :param processes: how many processes it may have, at level 3 threads included; not limited at level 1.
+    :param processes: how many processes and threads it may have; not limited at level 1.
     :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
     """
 

@@ -61,7 +61,11 @@ class Scene:
         await self.push(FIRST)
         await self.alice.open_pull_request(self.repository, self._branch)
         await self.stage.rest()
+        await self.go_on()
         return self.left()
+
+    async def go_on(self) -> None:
+        """What happens once the first head was reviewed."""
 
     async def passing(self, point: Point) -> None:
         """What happens at a point, before it is passed."""
@@ -90,7 +94,7 @@ class Scene:
             if review.user is bot
         ]
         comments = [
-            (one.path, one.original_line, _settled(one.body))
+            (one.path, one.original_line, one.thread.resolved, _settled(one.body))
             for one in github.review_comments(self.pull)
             if one.user is bot
         ]
@@ -99,6 +103,14 @@ class Scene:
     @property
     def _branch(self) -> str:
         return f"feature-{self.serial}"
+
+
+class Pushed(Scene):
+    """A second head is pushed afterwards, in which one finding is gone and one is new."""
+
+    async def go_on(self) -> None:
+        await self.push(SECOND)
+        await self.stage.rest()
 
 
 @dataclass(eq=False)
@@ -138,7 +150,12 @@ class Closed(Interrupted):
         await self.alice.close(self.pull)
 
 
-SCENES: dict[str, type[Scene]] = {"reviewed": Scene, "superseded": Superseded, "closed": Closed}
+SCENES: dict[str, type[Scene]] = {
+    "reviewed": Scene,
+    "pushed": Pushed,
+    "superseded": Superseded,
+    "closed": Closed,
+}
 
 
 async def prepare(stage: Stage) -> None:

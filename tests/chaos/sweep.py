@@ -130,6 +130,6 @@ def _unsaid(found: dict[str, Any], kind: type[Scene]) -> list[str]:
     assert kind is Superseded
     if [check[2] for check in checks] != ["failure"]:
         return [f"the checks of the newest head are {checks}"]
-    said = [name for _, _, body in found["comments"] for name in _FINDING.findall(body)]
+    said = [name for *_, body in found["comments"] for name in _FINDING.findall(body)]
     shown = [name for annotation in checks[0][5:] for name in _FINDING.findall(annotation[2])]
     return [f"finding {name} was commented {said.count(name)} times" for name in shown if said.count(name) != 1]

@@ -25,7 +25,7 @@ often the end was not that of an undisturbed run, or an invariant of the threat 
 """
 
 
-@pytest.mark.parametrize("scene", ["reviewed", "superseded", "closed"])
+@pytest.mark.parametrize("scene", ["reviewed", "pushed", "superseded", "closed"])
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
@@ -48,7 +48,7 @@ async def test_interrupted_at_every_point(scene: str, kill: bool, tmp_path: Path
 
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_killed_twice(part: int, tmp_path: Path) -> None:
-    scene = ("reviewed", "superseded", "closed")[part % 3]
+    scene = ("reviewed", "superseded", "closed", "pushed")[part % 4]
     backend: Backend = "postgresql" if part % 5 == 4 else "sqlite"
     async with stage(backend, tmp_path) as there:
         await prepare(there)

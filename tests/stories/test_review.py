@@ -298,7 +298,7 @@ async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
     told.comments(pull)
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
-    assert "no model is set up" in (check.summary or "")
+    assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
 
 
 async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:

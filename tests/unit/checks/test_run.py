@@ -12,6 +12,7 @@ from agents.checks import CheckResult, Toolbox, run_checks
 from domain.configuration import Linter
 from domain.findings import Finding, Fix, Severity
 from domain.ports import DependencyChange, Vulnerability
+from safety.containment import Origin
 from tests.unit.checks.building import Versions, change_of
 from workspace.sandbox import Sandbox
 
@@ -359,15 +360,47 @@ async def test_a_linter_that_fails_is_named_and_costs_nothing_else(run: str, sai
     assert said in problems["broken"]
 
 
-async def test_without_a_sandbox_a_linter_is_refused_and_said_so(toolbox: Toolbox, tmp_path: Path) -> None:
+async def test_without_a_sandbox_a_linter_is_refused_and_said_so(toolbox: Toolbox) -> None:
     bare = Toolbox(toolbox.pool, Sandbox(toolbox.sandbox.levels[:1], toolbox.sandbox.account))
     linter = Linter(name="custom", run="sh -c 'cat answer.sarif'")
     files: Versions = {"answer.sarif": (None, sarif(("x", "answer.sarif", 1)))}
-    refused = await checked(bare, files, linters=(linter,))
+    refused = await checked(bare, files, linters=(linter,), origin=Origin.member)
     assert refused.findings == ()
     assert "was not run" in (refused.layers[0].missing or "")
-    allowed = await checked(bare, files, linters=(linter,), trusted=True)
+    allowed = await checked(bare, files, linters=(linter,), origin=Origin.own)
     assert [f.rule for f in allowed.findings] == ["custom/x"]
+
+
+async def test_without_containment_code_of_strangers_is_not_even_parsed() -> None:
+    """The reason is named once for each tool, in its layer, and nothing is approved unseen."""
+    files: Versions = {"a.py": (None, "import os\n"), ".github/workflows/a.yml": (None, WORKFLOW)}
+    async with Toolbox.start(sandbox="none") as bare:
+        refused = await checked(bare, files, origin=Origin.stranger)
+        assert refused.findings == ()
+        for layer in refused.layers:
+            assert "reads code that anybody may have sent and was not run" in (layer.missing or "")
+            assert "FORGE_SANDBOX is none" in (layer.missing or "")
+        member = await checked(bare, files, origin=Origin.member)
+    assert "ruff/F401" in {f.rule for f in member.findings}
+    assert [layer.missing for layer in member.layers] == [None, None]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+async def test_the_findings_are_the_same_at_each_level(toolbox: Toolbox, level: int) -> None:
+    if toolbox.sandbox.why_not(level):
+        pytest.skip(f"level {level} does not work here")
+    only = Toolbox(toolbox.pool, Sandbox(toolbox.sandbox.levels[:level], toolbox.sandbox.account))
+    files: Versions = {
+        "pkg/a.py": (None, '"""Doc."""\n\nimport os\n\nx = "a text that is much longer than forty characters"\n'),
+        ".github/workflows/a.yml": (None, WORKFLOW),
+    }
+    result = await checked(only, files, project={"pkg/ruff.toml": b"line-length = 40\n"}, origin=Origin.member)
+    assert {(f.rule, f.path, f.line) for f in result.findings} == {
+        ("ruff/F401", "pkg/a.py", 3),
+        ("zizmor/template-injection", ".github/workflows/a.yml", 10),
+        ("zizmor/dangerous-triggers", ".github/workflows/a.yml", 2),
+        ("zizmor/unpinned-uses", ".github/workflows/a.yml", 9),
+    }
 
 
 async def test_the_environment_of_forge_is_not_there(toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "execute": lambda _: os.execv("/bin/true", ["true"]),
     "connect": lambda _: socket.socket().fileno(),
     "read": lambda path: len(Path(path).read_bytes()),
-    "list": lambda path: len(os.listdir(path)),
+    "list": lambda path: len(list(Path(path).iterdir())),
     "kill": lambda pid: os.kill(pid, 0),
     "parent": lambda _: os.kill(os.getppid(), 9),
     "encode": lambda codec: "x".encode(codec).hex(),

@@ -1,0 +1,359 @@
+"""T-S: what code of others can do at each level of the sandbox, and what is left of it afterwards."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from domain.errors import ConfigurationError, ToolError
+from safety.containment import Origin, containment
+from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
+from workspace import attacks, probing
+from workspace.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, unprivileged_account
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another account")
+CONTAINING = [
+    pytest.param(LANDLOCK, id="landlock", marks=pytest.mark.skipif(not has_landlock(), reason="no Landlock here")),
+    pytest.param(BUBBLEWRAP, id="bubblewrap", marks=pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")),
+]
+at_each_level = pytest.mark.parametrize("level", CONTAINING)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    yield await probing.sandbox()
+
+
+async def shell(
+    sandbox: Sandbox, script: str, level: int, *, seconds: float = 20, memory: int = 1 << 30, processes: int = 64
+) -> Completed:
+    with sandbox.folder() as folder:
+        (folder / "file.txt").write_text("content\n")
+        command = Command(
+            ("/bin/sh", "-c", script), folder, seconds=seconds, memory=memory, processes=processes, output=1 << 20
+        )
+        return await sandbox.run(command, level)
+
+
+async def python(sandbox: Sandbox, script: str, level: int) -> str:
+    """What a Python script prints at a level."""
+    interpreter = Path(sys.executable).resolve()
+    with sandbox.folder() as folder:
+        (folder / "try.py").write_text(script)
+        command = Command(
+            (str(interpreter), "-I", "-S", "try.py"), folder, seconds=20, reads=(Path(sys.base_prefix),), memory=1 << 30
+        )
+        done = await sandbox.run(command, level)
+    assert done.status is not None
+    return text(done)
+
+
+def text(done: Completed) -> str:
+    return done.stdout.data.decode(errors="replace").strip()
+
+
+# T-S1
+
+
+@at_each_level
+async def test_t_s1_every_attack_is_refused(sandbox: Sandbox, level: int) -> None:
+    (found,) = [known for known in sandbox.levels if known.level == level]
+    assert found.works, found.reason
+    assert {attack.name: attack.refused for attack in found.attacks} == dict.fromkeys(attacks.ATTACKS, True)
+
+
+async def test_t_s1_level_1_is_for_parsers_only(sandbox: Sandbox) -> None:
+    """The other rate: the same attacks succeed where nothing contains them, so that a refusal means something."""
+    outcome = {attack.name: attack.refused for attack in sandbox.levels[0].attacks}
+    possible = {name for name, refused in outcome.items() if refused is False}
+    assert possible >= {
+        "list other processes",
+        "read a file of Forge",
+        "change a file of Forge",
+        "connect to loopback",
+        "connect to a Unix socket",
+        "connect to an abstract socket",
+        attacks.SURVIVE,
+        attacks.PROCESSES,
+    }
+    assert not possible & probing.ALWAYS_REFUSED
+
+
+async def test_t_s1_what_is_published_is_what_is_refused() -> None:
+    published = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    for name in attacks.ATTACKS:
+        always = "always" if name in probing.ALWAYS_REFUSED else "not promised"
+        assert f"| {name} | {always} | refused | refused |" in published
+
+
+@at_each_level
+async def test_t_s1_system_calls_are_filtered(sandbox: Sandbox, level: int) -> None:
+    script = """
+import ctypes, platform, threading
+libc = ctypes.CDLL(None, use_errno=True)
+column = ["x86_64", "aarch64"].index(platform.machine())
+names = {"ptrace": (101, 117), "bpf": (321, 280), "io_uring_setup": (425, 425), "keyctl": (250, 219),
+         "mount": (165, 40), "vsock": (41, 198), "pidfd_getfd": (438, 438)}
+for name, numbers in names.items():
+    ctypes.set_errno(0)
+    arguments = (40, 1, 0) if name == "vsock" else (0, 0, 0)
+    if libc.syscall(numbers[column], *arguments) != -1 or ctypes.get_errno() != 1:
+        print(name, "is allowed", ctypes.get_errno())
+threading.Thread(target=int).start()
+print("done")
+"""
+    assert await python(sandbox, script, level) == "done"
+
+
+@at_each_level
+async def test_t_s1_only_its_own_folder_can_be_read(sandbox: Sandbox, level: int) -> None:
+    with tempfile.TemporaryDirectory() as other:
+        Path(other).chmod(0o755)
+        (Path(other) / "canary").write_text("canary-5521")
+        script = f"""
+cat file.txt
+cat {other}/canary /etc/passwd /etc/hostname /proc/{os.getpid()}/maps /proc/1/mem
+ls -A /root /home /srv /run /var /tmp/ /dev/shm/ {other} | grep -v ':$' | grep .
+echo x > file.txt; echo x > new; echo x > /usr/x; mkdir /x
+echo end
+"""
+        assert text(await shell(sandbox, script, level)) == "content\nend"
+
+
+# T-S2
+
+ATTACKS = {
+    "processes": "f() { f | f & }; f; sleep 15",
+    "memory": "x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done",
+    "disk": "cd $TMPDIR; i=0; while head -c 9000000 /dev/zero > $i; do i=$((i+1)); done; sleep 15",
+    "files": "cd $TMPDIR; i=0; while : > $i; do i=$((i+1)); done; sleep 15",
+}
+HONEST = "cd $TMPDIR && for i in 1 2 3 4 5 6 7 8; do echo $i > $i; cat $i; sleep 0.3; done | wc -l"
+
+
+@at_each_level
+async def test_t_s2_only_the_run_that_goes_wild_dies(sandbox: Sandbox, level: int) -> None:
+    """Four attacks at once, beside two runs that do honest work."""
+    wild = [shell(sandbox, script, level, seconds=4, memory=300 << 20) for script in ATTACKS.values()]
+    honest = [shell(sandbox, HONEST, level, seconds=60) for _ in range(2)]
+    free = os.statvfs(tempfile.gettempdir()).f_bavail
+    results = await asyncio.gather(*wild, *honest)
+    assert [(done.status, text(done)) for done in results[len(wild) :]] == [(0, "8")] * 2
+    assert all(done.status != 0 for done in results[: len(wild)])
+    assert all(done.seconds < 30 for done in results)
+    assert os.statvfs(tempfile.gettempdir()).f_bavail > free - (1 << 30) // 4096
+
+
+@at_each_level
+async def test_t_s2_shared_memory_is_bounded(sandbox: Sandbox, level: int) -> None:
+    done = await shell(sandbox, "head -c 200000000 /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x", level)
+    assert int(text(done) or 0) <= 64 << 20
+    assert not Path("/dev/shm/x").exists()
+
+
+@at_each_level
+async def test_t_s2_a_single_large_file_is_refused(sandbox: Sandbox, level: int) -> None:
+    script = "head -c 100000000 /dev/zero > $TMPDIR/x; stat -c %s $TMPDIR/x"
+    assert int(text(await shell(sandbox, script, level)) or 0) <= 64 << 20
+
+
+async def test_t_s2_what_was_too_much_is_said(sandbox: Sandbox) -> None:
+    if sandbox.why_not(LANDLOCK):
+        pytest.skip("no Landlock here")
+    done = await shell(sandbox, "for i in 1 2 3 4 5 6 7 8 9; do sleep 9 & done; wait", LANDLOCK, processes=5)
+    assert b"Stopped: it had more than 5 processes and threads" in done.stderr.data
+
+
+# T-S3
+
+DAEMONS = {
+    "background": "sleep {} & :",
+    "double fork": "(sleep {} & sleep {} &) & :",
+    "session": "setsid sh -c 'sleep {}' > /dev/null 2>&1 < /dev/null & :",
+    "deaf": "trap '' TERM HUP INT; setsid nohup sh -c \"trap '' TERM HUP INT; sleep {}\" > /dev/null 2>&1 & :",
+}
+
+
+@at_each_level
+@pytest.mark.parametrize("how", DAEMONS)
+async def test_t_s3_nothing_survives(sandbox: Sandbox, level: int, how: str) -> None:
+    marker = marked(70 + 10 * level + list(DAEMONS).index(how))
+    done = await shell(sandbox, DAEMONS[how].replace("{}", marker) + "; sleep 0.3; echo ended", level)
+    assert (done.status, text(done)) == (0, "ended")
+    assert await gone(marker)
+
+
+@at_each_level
+async def test_t_s3_nothing_survives_forge(level: int) -> None:
+    """Forge is killed with no time to clean up."""
+    marker = marked(90 + level)
+    script = f"""
+import asyncio
+from pathlib import Path
+from workspace.sandbox import Command, Sandbox, SandboxLevel, unprivileged_account
+async def main():
+    sandbox = Sandbox([SandboxLevel({level}, "x", works=True)], unprivileged_account("nobody"))
+    with sandbox.folder() as folder:
+        command = Command(("/bin/sh", "-c", "setsid sleep {marker} & sleep {marker}"), folder)
+        await sandbox.run(command, {level})
+asyncio.run(main())
+"""
+    forge = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    assert await _started(marker)
+    forge.kill()
+    await forge.wait()
+    assert await gone(marker)
+
+
+async def _started(marker: str) -> bool:
+    for _ in range(200):
+        await asyncio.sleep(0.05)
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (entry / "cmdline").read_bytes().startswith(b"sleep\0" + marker.encode()):
+                    return True
+    return False
+
+
+# T-S4
+
+
+@at_each_level
+async def test_t_s4_nothing_can_be_reached(sandbox: Sandbox, level: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        Path(folder).chmod(0o755)
+        database = Path(folder) / ".s.PGSQL.5432"
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(database))
+        listening.listen()
+        database.chmod(0o777)
+        port = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+        script = f"""
+import socket
+def reach(family, address):
+    try:
+        with socket.socket(family) as connection:
+            connection.settimeout(2)
+            connection.connect(address)
+        print("reached", address)
+    except OSError as error:
+        pass
+for address in (("127.0.0.1", {port}), ("169.254.169.254", 80), ("10.0.0.1", 80)):
+    reach(socket.AF_INET, address)
+reach(socket.AF_INET6, ("::1", {port}))
+for path in ({str(database)!r}, "/var/run/docker.sock", "/run/docker.sock"):
+    reach(socket.AF_UNIX, path)
+try:
+    socket.getaddrinfo("example.org", 80)
+    print("resolved")
+except OSError:
+    pass
+print("done")
+"""
+        started = time.monotonic()
+        assert await python(sandbox, script, level) == "done"
+        assert time.monotonic() - started < 15
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(database))  # it does listen
+
+
+# T-S5
+
+
+@needs_root
+@at_each_level
+async def test_t_s5_started_as_root_nothing_runs_as_root(sandbox: Sandbox, level: int) -> None:
+    assert sandbox.account is not None
+    script = "id -u; id -g; id -G; : > /proc/sys/kernel/core_pattern; grep -h . /proc/self/status | grep CapEff"
+    said = text(await shell(sandbox, script, level)).split("\n")
+    uid, gid = sandbox.account.uid, sandbox.account.gid
+    assert said[:3] == [str(uid), str(gid), str(gid)]
+    assert all(line.endswith("\t" + "0" * 16) for line in said[3:])
+
+
+@needs_root
+async def test_t_s5_the_other_account_must_not_be_root() -> None:
+    with pytest.raises(ToolError, match="FORGE_SANDBOX_USER"):
+        unprivileged_account("root")
+
+
+async def test_t_s5_without_bubblewrap_and_namespaces_the_lower_level_is_named() -> None:
+    """As in an ordinary container: mounting and unsharing are refused by a system call filter."""
+    script = """
+import asyncio, json
+from workspace import privileges, seccomp
+from workspace.probing import probe
+privileges.renounce(__import__("os").getppid())
+seccomp.install(seccomp.in_namespaces())
+levels = asyncio.run(probe())
+print(json.dumps([[level.level, level.works, level.reason] for level in levels]))
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path.cwd()
+    )
+    by_level = {level: (works, reason) for level, works, reason in json.loads(done.stdout)}
+    assert by_level[BUBBLEWRAP][0] is False
+    assert by_level[BUBBLEWRAP][1]
+    assert by_level[LANDLOCK][0] is has_landlock()
+    assert by_level[LIMITS][0] is True
+
+
+async def test_t_s5_without_any_containment_code_of_others_is_refused() -> None:
+    none = "bubblewrap (bwrap) is not installed; this kernel has no Landlock (Linux has it since 5.13)"
+    for origin, executes in ((Origin.stranger, False), (Origin.stranger, True), (Origin.member, True)):
+        refused = containment("eslint", LIMITS, none, origin=origin, executes=executes)
+        assert refused.level is None
+        assert "eslint" in refused.refusal
+        assert none in refused.refusal
+        assert containment("eslint", LANDLOCK, "", origin=origin, executes=executes).level == LANDLOCK
+    assert containment("ruff", LIMITS, none, origin=Origin.member, executes=False).level == LIMITS
+    assert containment("eslint", LIMITS, none, origin=Origin.own, executes=True).level == LIMITS
+
+
+async def test_t_s5_a_level_that_is_asked_for_and_does_not_work_stops_the_start(sandbox: Sandbox) -> None:
+    works = {level.level: level.works for level in sandbox.levels}
+    asked: dict[probing.Wanted, int] = {"bwrap": BUBBLEWRAP, "landlock": LANDLOCK}
+    for wanted, level in asked.items():
+        if works[level]:
+            assert Sandbox(probing.chosen(sandbox.levels, wanted), None).strongest().level == level
+        else:
+            with pytest.raises(ConfigurationError, match=f"FORGE_SANDBOX is {wanted}"):
+                probing.chosen(sandbox.levels, wanted)
+
+
+# T-S6
+
+
+@at_each_level
+async def test_t_s6_a_run_finds_nothing_of_the_last_one(sandbox: Sandbox, level: int) -> None:
+    places = "$HOME $TMPDIR /tmp /var/tmp /dev/shm ."
+    leave = f"for place in {places}; do echo x > $place/left-4711; done; ipcmk -M 4096 > /dev/null; ls $TMPDIR"
+    first = await shell(sandbox, leave, level)
+    assert text(first) == "left-4711"
+    look = f"for place in {places}; do cat $place/left-4711; done; ipcs -m | grep -c 4096"
+    second = await shell(sandbox, look, level)
+    assert text(second) in ("0", "")
+    assert not list(Path(tempfile.gettempdir()).glob("left-4711"))
+
+
+@pytest.mark.skipif(not has_landlock(), reason="no Landlock here")
+async def test_t_s6_whatever_it_made_is_removed(sandbox: Sandbox) -> None:
+    script = """
+echo $TMPDIR; cd $TMPDIR
+mkdir closed && : > closed/file && chmod 0 closed
+i=0; while [ $i -lt 90 ]; do mkdir -p d/d/d/d/d/d/d/d/d/d/d/d && cd d/d/d/d/d/d/d/d/d/d/d/d || break; i=$((i+1)); done
+"""
+    scratch = Path(text(await shell(sandbox, script, LANDLOCK)))
+    assert scratch.name.startswith("forge-scratch-")
+    assert not scratch.exists()
