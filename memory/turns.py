@@ -33,6 +33,11 @@ class Turns:
         with cls._lock_of_files:
             return cls._of_file.setdefault(str(Path(path).resolve()), cls())
 
+    @property
+    def waiting(self) -> int:
+        """How many stand in line."""
+        return len(self._urgent) + len(self._ordinary)
+
     def take(self, seconds: float, *, urgent: bool) -> bool:
         """Wait for the turn, in the order of coming but behind the urgent ones; whether it came in time."""
         with self._lock:

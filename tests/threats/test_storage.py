@@ -51,10 +51,7 @@ async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
         for _ in range(40):
             await asyncio.sleep(0.1)
             await disconnect(url)
-        await told.github.settle()
-        accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
-        for lost in [each for each in told.github.deliveries if each.guid not in accepted]:
-            await told.github.redeliver(lost)
+        await _redeliver(told)
         await told.rest()
         for repository, head in heads:
             assert told.check(repository, head).conclusion == "success"
@@ -86,19 +83,24 @@ async def test_t_d6_disk_full(tmp_path: Path) -> None:
 
 
 async def test_t_d6_read_only(tmp_path: Path) -> None:
-    """A database that has become read-only is answered like one that is away, until it can be written again."""
+    """While the database is read-only the door answers 503, and reviews go on once it can be written again."""
     url = fresh("postgresql", tmp_path)
     name = sql.Identifier(make_url(url).database or "")
     async with story(url, tmp_path, HURRIED) as told:
         pull, body = await opened(told)
-        await administer(url, sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
-        await disconnect(url)
-        assert (await knock(door(told), body)).status == 503
-        await administer(url, sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
-        await disconnect(url)
+        heads = [await _push(told, number) for number in range(4)]
+        for pause in (0.1, 0.2, 0.4, 0.8):
+            await asyncio.sleep(pause)
+            await administer(url, sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+            await disconnect(url)
+            assert (await knock(door(told), body)).status == 503
+            await administer(url, sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+            await disconnect(url)
         assert (await knock(door(told), body)).status == 202
+        await _redeliver(told)
         await told.rest()
-        assert told.check(pull.repository, pull.head_sha).conclusion == "success"
+        for repository, head in [*heads, (pull.repository, pull.head_sha)]:
+            assert told.check(repository, head).conclusion == "success"
         assert not await violations(told.github, told.forge.services.database)
     drop(url)
 
@@ -144,3 +146,11 @@ async def _open(github: Simulator, repository: Repository, number: int) -> str:
 async def _push(told: Story, number: int) -> tuple[Repository, str]:
     repository, _ = told.repository({"app.py": "print()\n"}, f"octo-org/shop-{number}")
     return repository, await _open(told.github, repository, number)
+
+
+async def _redeliver(told: Story) -> None:
+    """Have GitHub send again what was not answered with 2xx."""
+    await told.github.settle()
+    accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
+    for lost in [each for each in told.github.deliveries if each.guid not in accepted]:
+        await told.github.redeliver(lost)

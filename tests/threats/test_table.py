@@ -1,7 +1,7 @@
 """The table of results in ``docs/security.md`` promises nothing that is not tested."""
 
 from tests.threats.cases import CASES
-from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, listed, written_for_cases, with_table
+from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, listed, with_table, written_for_cases
 
 
 def test_the_table_lists_every_case() -> None:

@@ -1,28 +1,19 @@
 """Both layers as the reviewer meets them: real tools on both versions of a change."""
 
-import asyncio
-import json
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agents.checks import CheckResult, Toolbox, run_checks
+from agents.checks import Toolbox
 from domain.configuration import Linter
 from domain.findings import Finding, Fix, Severity
 from domain.ports import DependencyChange, Vulnerability
 from safety.containment import Origin
-from tests.unit.checks.building import Versions, change_of
+from tests.unit.checks.building import Versions
+from tests.unit.checks.checking import checked, sarif
 from workspace.sandbox import Sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-async def checked(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
-    change, versions = change_of(files)
-    settings: dict[str, Any] = {"project": {}, "linters": (), "dependencies": None, **given}
-    return await run_checks(change, versions, toolbox=toolbox, **settings)
 
 
 async def found(toolbox: Toolbox, files: Versions, **given: object) -> dict[str, Finding]:
@@ -121,39 +112,11 @@ async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) 
     assert (await checked(toolbox, files)).findings == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b'extend = "../../etc/passwd"\n',
-        b'src = ["/etc"]\ncache-dir = "/etc"\nrequired-version = ">=99"\n[lint]\nselect = ["F"]\n',
-        b'[lint]\nselect = ["ZZZ123"]\n',
-        b"not toml at all [",
-        b'[lint.per-file-ignores]\n"/etc/*" = ["F"]\n"../x" = ["F"]\n',
-    ],
-)
-async def test_hostile_configuration_changes_nothing(toolbox: Toolbox, text: bytes) -> None:
-    files: Versions = {"a.py": (None, "import os\n")}
-    result = await checked(toolbox, files, project={"ruff.toml": text})
-    assert [f.rule for f in result.findings] == ["ruff/F401"]
-    assert "/etc" not in repr(result)
-
-
 async def test_a_configuration_that_extends_another_is_left_aside_and_said_so(toolbox: Toolbox) -> None:
     extending = {"ruff.toml": b'extend = "base.toml"\n[lint]\nselect = ["D"]\n'}
     result = await checked(toolbox, {"a.py": (None, "import os\n")}, project=extending)
     assert [f.rule for f in result.findings] == ["ruff/F401"]
     assert "extends another file" in (result.layers[0].note or "")
-
-
-async def test_configuration_in_the_change_is_not_read(toolbox: Toolbox) -> None:
-    files: Versions = {
-        "ruff.toml": (None, '[lint]\nselect = ["D"]\nignore = ["F"]\n'),
-        "pyproject.toml": (None, '[tool.ruff.lint]\nignore = ["F"]\n[tool.bandit]\nskips = ["B602"]\n'),
-        ".bandit": (None, "[bandit]\nskips: B602\n"),
-        "zizmor.yml": (None, "rules: {template-injection: {disable: true}}\n"),
-        "a.py": (None, "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n"),
-    }
-    assert set(await found(toolbox, files)) == {"ruff/F401", "bandit/B602"}
 
 
 WORKFLOW = """name: x
@@ -229,16 +192,6 @@ async def test_equal_findings_have_fingerprints_of_their_own(toolbox: Toolbox) -
     assert len({f.fingerprint for f in result.findings}) == 4
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["../../etc/cron.d/x.py", "/etc/x.py", "a/../../x.py", ".git/hooks/x.py", "a\0.py", "n" * 300 + ".py", "-x.py"],
-)
-async def test_odd_paths_never_leave_the_folder(toolbox: Toolbox, path: str) -> None:
-    result = await checked(toolbox, {path: (None, "import os\n"), "ok.py": (None, "import os\n")})
-    assert ("ruff/F401", "ok.py") in {(f.rule, f.path) for f in result.findings}
-    assert not Path("/etc/cron.d/x.py").exists()
-
-
 async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
     files: Versions = {
         "latin.py": (None, b"# -*- coding: latin-1 -*-\nx = '\xe9'\n"),
@@ -254,52 +207,6 @@ async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
         ("ruff/F401", "bom.py"),
         ("ruff/F401", "crlf.py"),
     }
-
-
-async def test_a_line_of_ten_megabytes_and_deep_nesting_do_not_stop_the_others() -> None:
-    files: Versions = {
-        "long.py": (None, "x = '" + "eyJ" * 3_300_000 + "'\n"),
-        "deep.py": (None, "x = " + "(" * 40_000 + ")" * 40_000 + "\n"),
-        "unary.py": (None, "x = " + "-" * 90_000 + "1\n"),
-        "long.sh": (None, "curl " + "a " * 5_000_000 + "| sh\n"),
-        "ok.py": (None, "import os, subprocess\nsubprocess.run(input(), shell=True)\n"),
-    }
-    async with Toolbox.start(seconds=8) as toolbox, asyncio.timeout(60):
-        result = await checked(toolbox, files)
-    rules = {(f.rule, f.path) for f in result.findings}
-    assert {("bandit/B602", "ok.py")} <= rules
-    problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
-    assert problems["bandit"] is not None
-
-
-def sarif(*results: tuple[str, str, int], **more: object) -> str:
-    return json.dumps(
-        {
-            "version": "2.1.0",
-            "runs": [
-                {
-                    "tool": {"driver": {"name": "x", "rules": []}},
-                    "results": [
-                        {
-                            "ruleId": rule,
-                            "level": "error",
-                            "message": {"text": f"problem {rule}"},
-                            "locations": [
-                                {
-                                    "physicalLocation": {
-                                        "artifactLocation": {"uri": uri},
-                                        "region": {"startLine": line, "endLine": 10**9},
-                                    }
-                                }
-                            ],
-                        }
-                        | more
-                        for rule, uri, line in results
-                    ],
-                }
-            ],
-        }
-    )
 
 
 async def test_a_configured_linter(toolbox: Toolbox) -> None:
@@ -321,24 +228,6 @@ def _todo() -> str:
         + """", (NR>1?",":""), $1, $2}'; printf ']}]}'"""
     )
     return f"sh -c {shlex.quote(script)} sh"
-
-
-async def test_forged_sarif_is_bounded(toolbox: Toolbox) -> None:
-    forged = sarif(
-        ("../../x", "../../etc/passwd", 1),
-        ("abs", "/etc/passwd", 1),
-        ("web", "https://evil.org/a.txt", 1),
-        ("other", "not-changed.txt", 1),
-        ("far\u001b[31m<script>", "a.txt", 10**12),
-        message={"text": "m" * 100_000 + "\u202e\u001b]8;;"},
-    )
-    linter = Linter(name="forged", run="sh -c 'cat answer.sarif'", paths=("answer.sarif", "a.txt"))
-    result = await checked(toolbox, {"a.txt": (None, "x\ny\n"), "answer.sarif": (None, forged)}, linters=(linter,))
-    (finding,) = [f for f in result.findings if f.rule.startswith("forged/")]
-    assert (finding.path, finding.line, finding.end_line) == ("a.txt", 3, 3)
-    assert len(finding.message) <= 500
-    assert finding.message.isprintable()
-    assert "<" not in finding.rule
 
 
 @pytest.mark.parametrize(
@@ -401,13 +290,3 @@ async def test_the_findings_are_the_same_at_each_level(toolbox: Toolbox, level: 
         ("zizmor/dangerous-triggers", ".github/workflows/a.yml", 2),
         ("zizmor/unpinned-uses", ".github/workflows/a.yml", 9),
     }
-
-
-async def test_the_environment_of_forge_is_not_there(toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "canary-7261")
-    answer = sarif(("R", "a.txt", 1)).replace("problem R", "'\"$(env | tr -dc a-z0-9-)\"'")
-    linter = Linter(name="spy", run="sh -c " + shlex.quote(f"printf %s '{answer}'"))
-    result = await checked(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
-    (finding,) = result.findings
-    assert "usr" in finding.message
-    assert "canary" not in finding.message

@@ -4,28 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domain.changes import Change, ChangeStatus, FileChange
-from tests.unit.workspace.remotes import Author, Files
+from domain.changes import ChangeStatus, FileChange
+from tests.unit.workspace.changes import between, compare, reasons
+from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
 from workspace.diff import Entry, Limits, parse_raw, printable
-from workspace.git import Git
-from workspace.objects import Objects
 from workspace.selection import choose, skipped_by_content
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 31))
-
-
-async def compare(author: Author, before: Files, after: Files, limits: Limits | None = None) -> Change:
-    base = author.commit(before)
-    return await between(author, base, author.commit(after), limits)
-
-
-async def between(author: Author, base: str, head: str, limits: Limits | None = None) -> Change:
-    return await Objects(Git(author.tree / ".git")).change(base, head, limits or Limits())
-
-
-def reasons(change: Change) -> dict[str, str]:
-    return {item.path: item.reason for item in change.not_looked_at}
 
 
 async def test_a_modified_file_has_hunks_with_three_lines_of_context(author: Author):
@@ -97,18 +83,6 @@ async def test_a_mode_change_is_named_as_such(author: Author):
     assert (file.status, file.old_mode, file.new_mode) == (ChangeStatus.mode_changed, "100644", "100755")
 
 
-async def test_links_are_named_and_never_followed(author: Author):
-    base = author.commit({"a": "1\n", "was_file": "1\n"})
-    (author.tree / "passwd").symlink_to("/etc/passwd")
-    (author.tree / "was_file").unlink()
-    (author.tree / "was_file").symlink_to("/proc/self/environ")
-    change = await between(author, base, author.commit())
-
-    assert change.files == ()
-    assert reasons(change) == {"passwd": "symbolic link", "was_file": "symbolic link"}
-    assert "root:" not in change.model_dump_json()
-
-
 async def test_a_link_that_became_a_file_is_all_new(author: Author):
     (author.tree / "x").symlink_to("/etc/passwd")
     base = author.commit()
@@ -119,15 +93,6 @@ async def test_a_link_that_became_a_file_is_all_new(author: Author):
     assert (file.old_blob, file.added_lines) == (None, {1: "1"})
 
 
-async def test_a_submodule_is_named(author: Author):
-    base = author.commit({"a": "1\n"})
-    author.git("update-index", "--add", "--cacheinfo", f"160000,{base},lib")
-    author.git("commit", "-q", "-m", "x")
-    change = await between(author, base, author.publish("refs/heads/main"))
-
-    assert reasons(change) == {"lib": "submodule"}
-
-
 async def test_binary_files_are_named_by_suffix_or_content(author: Author):
     change = await compare(author, {"a": "1\n"}, {"logo.png": "x", "blob": b"\x7fELF\0\0", "text": "ok\n"})
 
@@ -135,51 +100,10 @@ async def test_binary_files_are_named_by_suffix_or_content(author: Author):
     assert [file.path for file in change.files] == ["text"]
 
 
-async def test_a_large_file_storage_pointer_is_named(author: Author):
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"
-    change = await compare(author, {"a": "1\n"}, {"model": pointer})
-    assert reasons(change)["model"].startswith("Git LFS pointer")
-
-
-async def test_odd_names_are_taken_literally(author: Author):
-    names = ["--upload-pack=x", "-", "$(id)", 'quo"te', "back\\slash", ":(glob)**", "ünï", " space ", "a/b c/*"]
-    change = await compare(author, {"a.txt": "1\n"}, dict.fromkeys(names, "x\n"))
-
-    assert sorted(file.path for file in change.files) == sorted(names)
-    assert all(file.added_lines == {1: "x"} for file in change.files)
-
-
 async def test_names_that_look_like_pathspecs_are_paired_as_renames(author: Author):
     after = {":(exclude)**": None, ":!*": TEXT.replace("line 5", "LINE 5")}
     (file,) = (await compare(author, {":(exclude)**": TEXT, "k": "1\n"}, after)).files
     assert (file.path, file.old_path) == (":!*", ":(exclude)**")
-
-
-async def test_names_that_no_tool_should_see_are_escaped(author: Author):
-    change = await compare(
-        author, {"a": "1\n"}, {b"caf\xe9": "x\n", "new\nline": "x\n", "esc\x1b[31m": "x\n", "y" * 200: "x\n"},
-        Limits(name_bytes=100),
-    )  # fmt: skip
-
-    assert change.files == ()
-    assert reasons(change) == {
-        "caf\\xe9": "its name is not UTF-8",
-        "new\\nline": "its name contains control characters",
-        "esc\\x1b[31m": "its name contains control characters",
-        "y" * 200: "its name is longer than 100 bytes",
-    }
-    assert all(item.matters for item in change.not_looked_at)
-    assert "caf\\xe9" in change.paths
-    change.model_dump_json()
-
-
-@pytest.mark.parametrize(
-    "name", [b"../x", b"/etc/passwd", b"a//b", b".git/config", b"a/.GIT/hooks/x", b"a/../../b", b"."]
-)
-def test_paths_that_git_does_not_allow_are_refused_all_the_same(name: bytes):
-    entry = Entry(name, name, "A", "000000", "100644", None, "1" * 40)
-    look, skipped = choose([entry], Attributes(), Limits())
-    assert (look, [item.matters for item in skipped]) == ([], [True])
 
 
 async def test_carriage_returns_stay_part_of_their_line(author: Author):

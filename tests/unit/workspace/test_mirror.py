@@ -136,30 +136,6 @@ async def test_histories_without_a_common_ancestor_cannot_be_compared(author: Au
         await mirror.merge_base(base, head)
 
 
-async def test_a_blob_too_large_to_bring_does_not_keep_the_others(author: Author, mirror: Mirror):
-    base = author.commit({"small": "1\n", "other": "1\n"})
-    head = author.commit({"small": "2\n", "other": "2\n", "huge": os.urandom(3_000_000).hex()}, PULL)
-    mirror.blob_pack_bytes = 500_000
-
-    await mirror.fetch(head, base, 7)
-    change = await mirror.change(base, head)
-
-    assert [file.path for file in change.files] == ["other", "small"]
-    assert [(item.path, item.matters) for item in change.not_looked_at] == [("huge", True)]
-    assert "larger" in change.not_looked_at[0].reason
-
-
-async def test_history_larger_than_allowed_is_refused_for_good(author: Author, remote: Remote, tmp_path: Path):
-    base = author.commit({f"d{i}/{os.urandom(60).hex()}": "x" for i in range(500)})
-    mirrors = Mirrors(tmp_path / "mirrors", most_bytes_each=10_000)
-    mirror = await mirrors.mirror(1, remote.url, AUTHORIZATION)
-
-    with pytest.raises(TooLarge) as caught:
-        await mirror.fetch(base, base, 7)
-
-    assert caught.value.recovery is Recovery.stop
-
-
 # --- credentials -------------------------------------------------------------------------------------------
 
 

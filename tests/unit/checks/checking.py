@@ -1,0 +1,43 @@
+"""Runs the checks on versions of files, and forges what linters print."""
+
+import json
+from typing import Any
+
+from agents.checks import CheckResult, Toolbox, run_checks
+from tests.unit.checks.building import Versions, change_of
+
+
+async def checked(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
+    change, versions = change_of(files)
+    settings: dict[str, Any] = {"project": {}, "linters": (), "dependencies": None, **given}
+    return await run_checks(change, versions, toolbox=toolbox, **settings)
+
+
+def sarif(*results: tuple[str, str, int], **more: object) -> str:
+    return json.dumps(
+        {
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {"driver": {"name": "x", "rules": []}},
+                    "results": [
+                        {
+                            "ruleId": rule,
+                            "level": "error",
+                            "message": {"text": f"problem {rule}"},
+                            "locations": [
+                                {
+                                    "physicalLocation": {
+                                        "artifactLocation": {"uri": uri},
+                                        "region": {"startLine": line, "endLine": 10**9},
+                                    }
+                                }
+                            ],
+                        }
+                        | more
+                        for rule, uri, line in results
+                    ],
+                }
+            ],
+        }
+    )
