@@ -76,6 +76,9 @@ class TurnTaking(sqlite3.Connection):
     def cursor(self, factory: Any = None) -> sqlite3.Cursor:
         return super().cursor(factory or _Cursor)
 
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        return self.cursor().execute(sql, parameters)
+
     def commit(self) -> None:
         try:
             super().commit()

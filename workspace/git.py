@@ -93,6 +93,9 @@ class Git:
     :param hide: texts that may not appear in a message: credentials, and places on this machine.
     """
 
+    memory = 2_000 * MEGABYTE
+    """Bytes one command may take: a few trees that contain each other stand for more files than there is room for."""
+
     def __init__(self, repository: Path | None, *, program: str | None = None, hide: Sequence[str] = ()) -> None:
         self.repository = repository
         self.program = program or _program()
@@ -136,8 +139,7 @@ class Git:
             )
         except (FileNotFoundError, NotADirectoryError):
             raise CodeAccessError("The repository is no longer there.", "It is fetched anew the next time.") from None
-        if largest_file is not None:
-            _limit_file_size(process.pid, largest_file)
+        _limit(process.pid, self.memory, largest_file)
         try:
             async with asyncio.timeout(seconds):
                 stdout, stderr, _ = await asyncio.gather(
@@ -175,11 +177,14 @@ class Git:
 
 
 _OVER_FILE_SIZE = re.compile(r"died of signal 25|File too large")  # SIGXFSZ, EFBIG
+_OUT_OF_MEMORY = re.compile(r"out of memory|cannot allocate memory", re.IGNORECASE)
 
 
 def _failure(verb: str, code: int, text: str) -> CodeAccessError:
     if _OVER_FILE_SIZE.search(text):
         return TooLarge("What git was asked to bring is larger than Forge takes in.")
+    if _OUT_OF_MEMORY.search(text):
+        return TooLarge("What git was asked to look at needs more memory than Forge gives it.")
     line = next((line for line in text.splitlines() if line.startswith(("fatal:", "error:"))), f"exit code {code}")
     return CodeAccessError(f"git {verb} failed ({line[:300]}).")
 
@@ -215,10 +220,12 @@ def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     return {"GIT_CONFIG_COUNT": str(len(settings)), **pairs}
 
 
-def _limit_file_size(pid: int, most: int) -> None:
+def _limit(pid: int, memory: int, largest_file: int | None) -> None:
     if hasattr(resource, "prlimit"):  # Linux
         with suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, most))
+            resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
+            if largest_file is not None:
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
 
 async def _read(stream: asyncio.StreamReader | None, most: int) -> bytes:

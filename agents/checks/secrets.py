@@ -122,7 +122,9 @@ _NOT_THE_VALUE = re.compile(
     r"attribute|key_?ring|public\w*|identifier|input|resource|reset|link|route|endpoint|scope|status|state|index)$",
     re.IGNORECASE,
 )
-_BASIC = re.compile(r"[a-z][a-z0-9+.-]*://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE)
+_BASIC = re.compile(
+    r"[a-z][a-z0-9+.-]{0,20}://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE
+)
 _LOCAL = re.compile(
     r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)"
 )

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from simulator.checking import update
+from simulator.events import Actor
+from simulator.faults import Dropped, Moment, RequestInfo
 from tests.chaos.driver import Forge, Point, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
 from tests.chaos.sweep import Sweep, at
@@ -43,6 +46,36 @@ async def test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way(sce
         writes = [point for point in points if "on GitHub" in point.where and point.moment == "took effect"]
         result = await Sweep(there, scene).interrupt_at(writes, kill=True)
         assert result.wrong == []
+
+
+async def test_g7_an_update_that_arrives_after_its_check_was_closed(tmp_path: Path) -> None:
+    """GitHub applies a run's last update only after the newer run closed the check: it does not stay open."""
+    async with stage("sqlite", tmp_path) as there:
+        await prepare(there)
+        late: list[RequestInfo] = []
+        landed: list[RequestInfo] = []
+
+        async def lose(request: RequestInfo, moment: Moment) -> None:
+            if moment == "before" and not late and request.body.get("status") == "in_progress":
+                late.append(request)
+                raise Dropped
+
+        class Late(Superseded):
+            async def passing(self, point: Point) -> None:
+                await super().passing(point)
+                if late and not landed and point.where.startswith("run 1: "):
+                    [check] = there.github.check_runs(self.repository, self.heads[0])
+                    assert check.conclusion == "cancelled"
+                    app = there.github.app
+                    update(there.github.world, check, Actor(app.bot, app), late[0].body)
+                    landed.append(late[0])
+
+        there.github.on_write(lose)
+        scene = Late(there, there.scenes)
+        scene.at = Point("run 1 on GitHub: check in_progress", "before")
+        await scene.play()
+        assert landed
+        assert await violations(there.github, there.database) == []
 
 
 async def test_d3_two_executors_share_the_work(tmp_path: Path) -> None:

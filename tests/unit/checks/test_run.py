@@ -266,6 +266,9 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
     async with Toolbox.start(sandbox="none") as bare:
         refused = await checked(bare, files, origin=Origin.stranger)
         assert refused.findings == ()
+        tools = {tool.tool: tool.problem or "" for layer in refused.layers for tool in layer.tools}
+        assert [name for name, problem in tools.items() if "was not run" not in problem] == []
+        assert set(tools) == {"ruff", "bandit", "detect-secrets", "zizmor"}
         for layer in refused.layers:
             assert "reads code that anybody may have sent and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")

@@ -39,7 +39,7 @@ EXPECTED = {
     "issues edited": "not_used_yet",
     "issues labeled": "not_used_yet",
     "issues opened": "not_used_yet",
-    "merge_group checks_requested": "not_used_yet",
+    "merge_group checks_requested": "report_merge_group",
     "ping": "ping",
     "pull_request assigned": "action_not_used",
     "pull_request closed": "end_pull_request",
@@ -176,12 +176,14 @@ def test_lost_repositories() -> None:
 WRONG: list[Any] = [None, [], "text", 7, {}, {"id": True}, {"id": "7"}, {"id": 2**64}, {"id": -1}]
 
 
-@pytest.mark.parametrize("name", [name for name, kind in EXPECTED.items() if kind.startswith(("review_", "end_"))])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in EXPECTED.items() if kind.startswith(("review_", "end_", "report_"))]
+)
 def test_a_part_that_is_missing_or_of_another_kind(name: str) -> None:
     """No command is made of half a payload, and nothing else than a reason comes of it."""
     payload = EXAMPLES[name]
     event = name.split()[0]
-    parts = "pull_request", "check_run", "check_suite", "repository", "installation", "sender"
+    parts = "pull_request", "merge_group", "check_run", "check_suite", "repository", "installation", "sender"
     needed = [part for part in parts if part in payload]
     for key in needed:
         for value in WRONG:
