@@ -12,7 +12,7 @@ import json
 import sys
 import time
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 HEAD = (
@@ -46,10 +46,16 @@ class Result:
     seconds: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict[str, int])
     milliseconds: list[float] = field(default_factory=list[float])
+    work: float = 0.0  # seconds of processor time the server took, which other load on the machine changes little
 
     @property
     def per_second(self) -> float:
         return len(self.milliseconds) / self.seconds
+
+    @property
+    def each(self) -> float:
+        """Microseconds of the server's processor time per request."""
+        return self.work * 1e6 / len(self.milliseconds)
 
     def percentile(self, share: float) -> float:
         """The time in milliseconds within which this share of the requests was answered."""
@@ -93,13 +99,14 @@ def _head(head: bytes) -> tuple[str, int]:
 
 
 async def from_another_process(load: Load) -> Result:
-    """Run the load in a process of its own."""
+    """Run the load in a process of its own against a server in this one."""
+    before = time.process_time()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bench.load", json.dumps(asdict(load)), stdout=asyncio.subprocess.PIPE
     )
     printed, _ = await process.communicate()
     assert process.returncode == 0
-    return Result(**json.loads(printed))
+    return replace(Result(**json.loads(printed)), work=time.process_time() - before)
 
 
 if __name__ == "__main__":

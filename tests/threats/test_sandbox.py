@@ -9,14 +9,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from agents import reviewer
+from agents.checks import Toolbox
+from domain.changes import Change, FileChange, FileVersions
+from domain.configuration import Configuration
 from domain.errors import ConfigurationError, ToolError
 from safety.containment import Origin, containment
+from safety.risk import Author
+from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
 from workspace import attacks, probing
 from workspace.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, unprivileged_account
@@ -327,6 +333,41 @@ async def test_t_s5_without_any_containment_code_of_others_is_refused() -> None:
         assert containment("eslint", LANDLOCK, "", origin=origin, executes=executes).level == LANDLOCK
     assert containment("ruff", LIMITS, none, origin=Origin.member, executes=False).level == LIMITS
     assert containment("eslint", LIMITS, none, origin=Origin.own, executes=True).level == LIMITS
+
+
+class _Code:
+    """The code of a pull request, as far as the checks ask for it."""
+
+    def __init__(self, change: Change, contents: dict[str, FileVersions]) -> None:
+        self._change, self._contents = change, contents
+
+    async def change(self, merge_base: str, head: str, limits: object = None) -> Change:
+        return self._change
+
+    async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
+        return self._contents
+
+    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("from_fork", "trusted", "looked_at"), [(True, False, False), (False, False, True), (True, True, True)]
+)
+async def test_t_s5_without_any_containment_a_fork_is_not_looked_at(
+    from_fork: bool, trusted: bool, looked_at: bool
+) -> None:
+    change, contents = change_of({"a.py": (None, "import os\n")})
+    async with Toolbox.start(sandbox="none") as toolbox:
+        checked = await reviewer.check(
+            change, _Code(change, contents), toolbox, Configuration(), Author(from_fork), _nothing, trusted=trusted
+        )
+    assert [finding.rule for finding in checked.findings] == (["ruff/F401"] if looked_at else [])
+    assert [layer.missing is None for layer in checked.layers] == [looked_at] * 2
+
+
+async def _nothing() -> None:
+    """There is no dependency comparison."""
 
 
 async def test_t_s5_a_level_that_is_asked_for_and_does_not_work_stops_the_start(sandbox: Sandbox) -> None:

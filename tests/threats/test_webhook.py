@@ -11,10 +11,12 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from bot.app import Patience
 from domain import texts
 from memory import deliveries
 from simulator.webhooks import Delivery
-from tests.databases import fresh
+from tests.databases import Backend, drop, fresh
+from tests.invariants import violations
 from tests.resting import still_open
 from tests.stories.driver import SECRET, Story, story
 from tests.threats.conftest import HURRIED
@@ -231,28 +233,32 @@ async def test_t_w9_old_synchronize_late(told: Story) -> None:
         assert not told.github.check_runs(repository, old, texts.CHECK_NAME)
 
 
-async def test_t_w10_a_thousand_deliveries(told: Story) -> None:
+async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> None:
     """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
-    pulls = [await opened(told, f"octo-org/shop-{number}") for number in range(5)]
-    sent = {new_guid(): number for number in range(1000)}
+    url = fresh(backend, tmp_path)
     at_a_time = asyncio.Semaphore(100)
+    async with story(url, tmp_path, Patience(door=9)) as told:
+        pulls = [await opened(told, f"octo-org/shop-{number}") for number in range(5)]
+        sent = {new_guid(): number for number in range(1000)}
 
-    async def send(guid: str, number: int) -> Answer:
-        async with at_a_time:
-            if number % 10:
-                return await knock(door(told), b"{}", event="star", guid=guid)
-            return await knock(door(told), pulls[number // 10 % 5][1], guid=guid)
+        async def send(guid: str, number: int) -> Answer:
+            async with at_a_time:
+                if number % 10:
+                    return await knock(door(told), b"{}", event="star", guid=guid)
+                return await knock(door(told), pulls[number // 10 % 5][1], guid=guid)
 
-    answers = await asyncio.gather(*(send(guid, number) for guid, number in sent.items()))
-    assert {answer.status for answer in answers} == {202}
-    assert sum(answer.text == "accepted" for answer in answers) == 100
-    await told.rest()
-    for guid in sent:
-        row = await deliveries.find(told.forge.services.database, guid)
-        assert row is not None
-        assert row.finished_at is not None
-    ran = {(run.repository_id, run.head_sha): run.state for run in await told.runs()}
-    assert ran == {(pull.repository.id, pull.head_sha): "completed" for pull, _ in pulls}
+        answers = await asyncio.gather(*(send(guid, number) for guid, number in sent.items()))
+        assert {answer.status for answer in answers} == {202}
+        assert sum(answer.text == "accepted" for answer in answers) == 100
+        await told.rest()
+        for guid in sent:
+            row = await deliveries.find(told.forge.services.database, guid)
+            assert row is not None
+            assert row.finished_at is not None
+        ran = {(run.repository_id, run.head_sha): run.state for run in await told.runs()}
+        assert ran == {(pull.repository.id, pull.head_sha): "completed" for pull, _ in pulls}
+        assert not await violations(told.github, told.forge.services.database)
+    drop(url)
 
 
 async def test_t_w12_database_down_when_a_delivery_comes(told: Story, tmp_path: Path) -> None:
