@@ -9,10 +9,8 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
@@ -21,6 +19,7 @@ from pydantic import JsonValue
 
 from domain.errors import ToolError
 from workspace.sandbox import LANDLOCK, LIMITS, unprivileged_account
+from workspace.temporary import temporary_folder
 from workspace.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
 
 _MEGABYTE = 1 << 20
@@ -70,10 +69,12 @@ class WorkerPool:
         self._alive: set[_Worker] = set()
         self._replacing: set[asyncio.Task[None]] = set()
         self._folder = ""
+        self._stack = contextlib.ExitStack()
 
     async def __aenter__(self) -> Self:
-        self._folder = tempfile.mkdtemp(prefix="forge-pool-")
-        Path(self._folder).chmod(0o755)
+        folder = self._stack.enter_context(temporary_folder("pool"))
+        folder.chmod(0o755)
+        self._folder = str(folder)
         try:
             started = await asyncio.gather(*(self._add() for _ in range(self.size)), return_exceptions=True)
             for error in started:
@@ -91,7 +92,7 @@ class WorkerPool:
         for worker in self._alive:
             await worker.kill()
         self._alive.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._stack.close()
 
     @property
     def level(self) -> int:

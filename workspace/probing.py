@@ -26,9 +26,9 @@ from workspace.sandbox import (
     Completed,
     Sandbox,
     SandboxLevel,
-    temporary_folder,
     unprivileged_account,
 )
+from workspace.temporary import temporary_folder
 
 Wanted = Literal["auto", "bwrap", "landlock", "none"]
 """The setting FORGE_SANDBOX."""
@@ -163,7 +163,7 @@ def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
 @contextmanager
 def _victim(level: int) -> Generator[attacks.Facts]:
     """What the attacks are aimed at: this process, a file, and sockets at which something listens."""
-    with temporary_folder("forge-probe-") as folder, ExitStack() as stack:
+    with temporary_folder("probe") as folder, ExitStack() as stack:
         folder.chmod(0o777)
         file = folder / "file"
         file.write_text("x")

@@ -15,10 +15,8 @@ import pwd
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from domain.errors import ToolError
 from workspace import bubblewrap
 from workspace.capture import Capture, Output, ended
 from workspace.launcher import BOOT, SYSTEM
+from workspace.temporary import temporary_folder
 
 LIMITS = 1
 LANDLOCK = 2
@@ -160,7 +159,7 @@ class Sandbox:
     @contextlib.contextmanager
     def folder(self) -> Generator[Path]:
         """A temporary folder whose content the unprivileged account can read, and no other account can."""
-        with temporary_folder("forge-") as path:
+        with temporary_folder("files") as path:
             if self.account is not None:
                 os.chown(path, 0, self.account.gid)
                 path.chmod(0o750)
@@ -203,7 +202,7 @@ class Sandbox:
         self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
     ) -> "_Start":
         """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
-        scratch = stack.enter_context(temporary_folder("forge-scratch-"))
+        scratch = stack.enter_context(temporary_folder("scratch"))
         options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
         options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
         options += [f"--scratch={_SCRATCH}:{scratch}", f"--processes={command.processes}"]
@@ -289,25 +288,6 @@ def _limits(command: Command) -> dict[int, int]:
 def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
     numbers = (int(command.seconds) + 1, command.memory // 1024, _FILE // 512, _OPEN_FILES, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
-
-
-@contextlib.contextmanager
-def temporary_folder(prefix: str) -> Generator[Path]:
-    """A fresh folder, removed at the end whatever was put into it."""
-    path = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
-    try:
-        yield path
-    finally:
-        _remove(path)
-
-
-def _remove(folder: Path) -> None:
-    try:
-        shutil.rmtree(folder)
-    except (OSError, RecursionError):
-        # Closed to us, or nested deeper than Python can follow.
-        for remove in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-            subprocess.run([*remove, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
 def _kill_group(group: int) -> None:

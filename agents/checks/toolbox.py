@@ -9,6 +9,7 @@ from safety.containment import CODE, Containment, Origin, containment
 from workspace import probing
 from workspace.pool import WorkerPool
 from workspace.sandbox import Sandbox
+from workspace.temporary import sweep
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Toolbox:
         :raises ConfigurationError: the level that is wanted does not work here.
         :raises ToolError: the workers cannot start.
         """
+        await asyncio.to_thread(sweep)
         unconfined = "FORGE_SANDBOX is none" if sandbox == "none" else None
         probed = asyncio.create_task(probing.sandbox(user, sandbox))
         try:
@@ -46,6 +48,7 @@ class Toolbox:
                 yield cls(pool, await probed, seconds)
         finally:
             probed.cancel()
+            await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove
 
     def for_program(self, tool: str, *, origin: Origin, executes: bool = False) -> Containment:
         """Where a program may run that is started for this change."""

@@ -223,11 +223,20 @@ async def main():
         await sandbox.run(command, {level})
 asyncio.run(main())
 """
-    forge = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
-    assert await _started(marker)
-    forge.kill()
-    await forge.wait()
-    assert await gone(marker)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        environment = {**os.environ, "TMPDIR": folder}
+        forge = await asyncio.create_subprocess_exec(sys.executable, "-c", script, env=environment)
+        assert await _started(marker)
+        forge.kill()
+        await forge.wait()
+        assert await gone(marker)
+        assert list(Path(folder).iterdir())
+        left = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "from workspace.temporary import sweep; sweep()", env=environment
+        )
+        assert await left.wait() == 0
+        assert not list(Path(folder).iterdir())
 
 
 async def _started(marker: str) -> bool:
@@ -404,5 +413,5 @@ mkdir closed && : > closed/file && chmod 0 closed
 i=0; while [ $i -lt 90 ]; do mkdir -p d/d/d/d/d/d/d/d/d/d/d/d && cd d/d/d/d/d/d/d/d/d/d/d/d || break; i=$((i+1)); done
 """
     scratch = Path(text(await shell(sandbox, script, LANDLOCK)))
-    assert scratch.name.startswith("forge-scratch-")
+    assert "-scratch-" in scratch.name
     assert not scratch.exists()
