@@ -75,7 +75,7 @@ async def replay(settings: Settings, guid: str) -> None:
                 "app_version": APP_VERSION,
             },
             again,
-            row.command,
+            guid,
         )
         engine.dispose()
         Console().print(f"Queued again as {again}.")

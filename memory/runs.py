@@ -13,7 +13,7 @@ from domain.ids import new_id
 from domain.replies import Past
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import ledger
-from memory.database import Database, insert_new
+from memory.database import Database, upsert
 from memory.tables import PullRequestRow, RunRow
 
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -51,28 +51,33 @@ async def fence(database: Database, repository_id: int, number: int) -> int:
         return await _fence(session, repository_id, number)
 
 
+async def admitted(database: Database, admitted_by: str) -> Admission | None:
+    """What became of a candidate that was admitted before."""
+    async with database.transaction() as session:
+        return await _admitted(session, admitted_by)
+
+
 async def admit(database: Database, candidate: Candidate, seen_fence: int, now: datetime) -> Admission:
     """Let a candidate in, unless its natural key ran before, and take the pull request's fencing token for it.
+
+    Most candidates ran before; that is found out without the writers' lock.
 
     :param seen_fence: the token from before the caller asked GitHub for the live head; if it moved since,
         another run may have seen a newer head.
     """
+    repository_id, number = candidate.repository.id, candidate.number
     async with database.transaction() as session:
-        await _lock(session, database, candidate.repository.id, candidate.number)
-        known = await session.scalar(select(RunRow).where(RunRow.admitted_by == candidate.admitted_by))
-        if known is not None:
-            return Admission(
-                _run(known), await _ended_by(session, known.repository_id, known.number, _superseded_by(known))
-            )
-        if await _fence(session, candidate.repository.id, candidate.number) != seen_fence:
-            return Admission(None, stale=True)
-        attempt = await _next_attempt(session, candidate)
-        if attempt is None:
-            return Admission(None)
+        attempt = await _attempt(session, candidate, seen_fence, await _fence(session, repository_id, number))
+    if isinstance(attempt, Admission):
+        return attempt
+    async with database.transaction() as session:
+        attempt = await _attempt(session, candidate, seen_fence, await _lock(session, database, repository_id, number))
+        if isinstance(attempt, Admission):
+            return attempt
         row = _new_row(candidate, attempt, seen_fence + 1, now)
         session.add(row)
         superseded = await _take_fence(
-            session, candidate.repository.id, candidate.number, ReasonCode.superseded, _superseded_by(row), now
+            session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
         )
         ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
         return Admission(_run(row), superseded)
@@ -93,13 +98,13 @@ async def end_all(
     :param seen_fence: the token from before the caller asked GitHub; None is answered if it moved since.
     """
     async with database.transaction() as session:
-        await _lock(session, database, repository_id, number)
+        current = await _lock(session, database, repository_id, number)
         stopped_before = await _ended_by(session, repository_id, number, detail)
         if stopped_before:
             return stopped_before
-        if seen_fence is not None and await _fence(session, repository_id, number) != seen_fence:
+        if seen_fence is not None and current != seen_fence:
             return None
-        return await _take_fence(session, repository_id, number, reason, detail, now)
+        return await _take_fence(session, repository_id, number, current, reason, detail, now)
 
 
 async def move(
@@ -217,15 +222,11 @@ def _times(before: str, target: RunState, now: datetime) -> dict[str, datetime]:
     return {"finished_at": now} if target.is_final else {}
 
 
-async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> None:
-    """Make sure the pull request's row exists and hold it until the end of the transaction."""
+async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> int:
+    """Make sure the pull request's row exists and hold it until the end of the transaction; its fencing token."""
     values = {"repository_id": repository_id, "number": number, "fence": 0}
-    await session.execute(insert_new(database.dialect, PullRequestRow, values))
-    await session.execute(
-        update(PullRequestRow)
-        .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
-        .values(fence=PullRequestRow.fence)
-    )
+    held = upsert(database.dialect, PullRequestRow, values, {"fence": PullRequestRow.fence})
+    return (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
 
 
 async def _fence(session: AsyncSession, repository_id: int, number: int) -> int:
@@ -239,10 +240,9 @@ async def _fence(session: AsyncSession, repository_id: int, number: int) -> int:
 
 
 async def _take_fence(
-    session: AsyncSession, repository_id: int, number: int, reason: ReasonCode, detail: str, now: datetime
+    session: AsyncSession, repository_id: int, number: int, current: int, reason: ReasonCode, detail: str, now: datetime
 ) -> tuple[Run, ...]:
-    """Raise the fence and cancel the runs that held an older one."""
-    current = await _fence(session, repository_id, number)
+    """Raise the fence from its current value and cancel the runs that held it or an older one."""
     active = list(
         await session.scalars(
             select(RunRow).where(
@@ -264,22 +264,38 @@ async def _take_fence(
     return tuple(_run(row) for row in active)
 
 
-async def _next_attempt(session: AsyncSession, candidate: Candidate) -> int | None:
-    """The attempt of a new run on this head, or None if it must not run again."""
-    same_head = (
-        RunRow.repository_id == candidate.repository.id,
-        RunRow.number == candidate.number,
-        RunRow.head_sha == candidate.head_sha,
-        RunRow.base_sha == candidate.base_sha,
+async def _admitted(session: AsyncSession, admitted_by: str) -> Admission | None:
+    row = await session.scalar(select(RunRow).where(RunRow.admitted_by == admitted_by))
+    if row is None:
+        return None
+    return Admission(_run(row), await _ended_by(session, row.repository_id, row.number, _superseded_by(row)))
+
+
+async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int) -> Admission | int:
+    """The attempt of a new run on this head, or what speaks against one."""
+    known = await _admitted(session, candidate.admitted_by)
+    if known is not None:
+        return known
+    if current_fence != seen_fence:
+        return Admission(None, stale=True)
+    rows = await session.execute(
+        select(RunRow.attempt, RunRow.reason)
+        .where(
+            RunRow.repository_id == candidate.repository.id,
+            RunRow.number == candidate.number,
+            RunRow.head_sha == candidate.head_sha,
+            RunRow.base_sha == candidate.base_sha,
+        )
+        .order_by(RunRow.attempt.desc(), RunRow.id.desc())
     )
-    last = await session.scalar(select(RunRow).where(*same_head).order_by(RunRow.attempt.desc(), RunRow.id.desc()))
-    if last is None:
+    before = rows.tuples().first()
+    if before is None:
         return 1
+    attempt, reason = before
     wanted = candidate.repeat is Repeat.always or (
-        candidate.repeat is Repeat.if_excluded and last.reason == ReasonCode.excluded.value
+        candidate.repeat is Repeat.if_excluded and reason == ReasonCode.excluded.value
     )
-    highest = await session.scalar(select(func.max(RunRow.attempt)).where(*same_head)) or 0
-    return highest + 1 if wanted else None
+    return attempt + 1 if wanted else Admission(None)
 
 
 def _superseded_by(row: RunRow) -> str:

@@ -7,10 +7,11 @@ from typing import Any, cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from domain import texts
 from domain.commands import (
+    COMMAND,
     AnyCommand,
     EndInstallation,
     EndPullRequest,
@@ -27,7 +28,7 @@ from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, runs, waits
-from memory.runs import Candidate
+from memory.runs import Admission, Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.obey import Obedience
@@ -48,9 +49,28 @@ class _Look(BaseModel):
 
 
 class _Admitted(BaseModel):
-    run: Run | None
-    superseded: tuple[Run, ...]
-    stale: bool
+    """A run and those it put an end to; without a run, ``why`` says what spoke against one."""
+
+    run: Run | None = None
+    superseded: tuple[Run, ...] = ()
+    why: str = ""
+
+
+async def dispatch(services: Services, guid: str, stored: str) -> str:
+    """Do what a delivery asks for; what became of it.
+
+    :param stored: the GUID under which the command was stored; another one where a delivery is repeated.
+    """
+    row = await deliveries.find(services.database, stored)
+    if row is None:
+        return "unknown delivery"
+    try:
+        command = COMMAND.validate_python(row.command)
+    except ValidationError:
+        outcome = "failed: it was stored by another version of Forge; ask again with a comment"
+        await deliveries.finish(services.database, guid, outcome, services.clock.now())
+        return outcome
+    return await Dispatch(services, guid, command).execute()
 
 
 class Dispatch:
@@ -73,11 +93,8 @@ class Dispatch:
             log.exception("delivery.unexpected", guid=self._guid)
             outcome = "failed: Forge made a mistake of its own; its log has the details."
 
-        async def finish() -> JsonValue:
-            await deliveries.finish(self._services.database, self._guid, outcome, self._services.clock.now())
-            return None
-
-        await self._journal.step("finish", finish)
+        # Not a step of its own: it is the last, and repeating it changes nothing.
+        await deliveries.finish(self._services.database, self._guid, outcome, self._services.clock.now())
         return outcome
 
     async def _act(self, command: AnyCommand) -> str:
@@ -102,16 +119,9 @@ class Dispatch:
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
-        while True:
-            look = await self._looked(command)
-            if not look.pull_request.is_open:
-                return "the pull request is closed"
-            answer = await self._journal.step("admit", lambda look=look: self._admit(command, look))
-            admitted = _Admitted.model_validate(answer)
-            if not admitted.stale:
-                break
+        admitted = _Admitted.model_validate(await self._journal.step("admit", lambda: self._admit(command)))
         if admitted.run is None:
-            return "this head was reviewed before"
+            return admitted.why
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
@@ -167,7 +177,8 @@ class Dispatch:
         while ended is None:
             look = None
             with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-                look = await self._looked(command)
+                answer = await self._journal.step("look", lambda: self._look_again(command))
+                look = _Look.model_validate(answer)
             if look is not None and look.pull_request.is_open:
                 return "the pull request is open again"
             seen = None if look is None else look.fence
@@ -190,28 +201,36 @@ class Dispatch:
         for run in stopped:
             await self._journal.step("close the check", lambda run=run: self._close_check(run))
 
-    async def _looked(self, command: ReviewPullRequest | EndPullRequest) -> _Look:
-        return _Look.model_validate(
-            await self._journal.step("look", lambda: self._look(command.repository, command.number))
-        )
-
-    async def _look(self, repository: RepositoryRef, number: int) -> JsonValue:
+    async def _look(self, repository: RepositoryRef, number: int) -> _Look:
         fence = await runs.fence(self._services.database, repository.id, number)
-        pull_request = await self._services.host.pull_request(repository, number)
-        return _Look(fence=fence, pull_request=pull_request).model_dump(mode="json")
+        return _Look(fence=fence, pull_request=await self._services.host.pull_request(repository, number))
 
-    async def _admit(self, command: ReviewPullRequest, look: _Look) -> JsonValue:
-        candidate = Candidate(
-            admitted_by=f"{self._guid}#{command.number}",
-            repository=command.repository,
-            number=command.number,
-            head_sha=look.pull_request.head_sha,
-            base_sha=look.pull_request.base_sha,
-            trigger=command.trigger,
-            repeat=command.repeat,
-        )
-        admission = await runs.admit(self._services.database, candidate, look.fence, self._services.clock.now())
-        return _Admitted.model_validate(admission, from_attributes=True).model_dump(mode="json")
+    async def _look_again(self, command: EndPullRequest) -> JsonValue:
+        return (await self._look(command.repository, command.number)).model_dump(mode="json")
+
+    async def _admit(self, command: ReviewPullRequest) -> JsonValue:
+        return (await self._admitted(command)).model_dump(mode="json")
+
+    async def _admitted(self, command: ReviewPullRequest) -> _Admitted:
+        """Admit what GitHub says is the live head; look again if somebody else may have seen a newer one meanwhile."""
+        database, admitted_by = self._services.database, f"{self._guid}#{command.number}"
+        while True:
+            look = await self._look(command.repository, command.number)
+            if not look.pull_request.is_open:
+                earlier = await runs.admitted(database, admitted_by)  # by a process that died before it could say so
+                return _admission(earlier, "the pull request is closed")
+            candidate = Candidate(
+                admitted_by=admitted_by,
+                repository=command.repository,
+                number=command.number,
+                head_sha=look.pull_request.head_sha,
+                base_sha=look.pull_request.base_sha,
+                trigger=command.trigger,
+                repeat=command.repeat,
+            )
+            admission = await runs.admit(database, candidate, look.fence, self._services.clock.now())
+            if not admission.stale:
+                return _admission(admission, "this head was reviewed before")
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
@@ -278,6 +297,12 @@ class Dispatch:
     async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
         found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
         return [[run.repository.model_dump(mode="json"), run.number] for run in found]
+
+
+def _admission(found: Admission | None, why_not: str) -> _Admitted:
+    if found is None or found.run is None:
+        return _Admitted(why=why_not)
+    return _Admitted(run=found.run, superseded=found.superseded)
 
 
 def _queued(run: Run) -> EnqueueOptions:

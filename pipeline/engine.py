@@ -14,13 +14,12 @@ from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
-from domain.commands import COMMAND
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from memory import executors, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import Holder
-from pipeline.dispatch import Dispatch
+from pipeline.dispatch import dispatch
 from pipeline.journal import WAKE
 from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, RUN, RUNS
 from pipeline.review import ReviewRun
@@ -150,9 +149,9 @@ class WorkflowEngine:
         services = self._services
 
         @DBOS.workflow(name=DELIVERY, max_recovery_attempts=_RECOVERIES)
-        async def delivery(guid: str, command: dict[str, Any]) -> str:  # pyright: ignore[reportUnusedFunction]
+        async def delivery(guid: str, repeats: str | None = None) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
-                return await Dispatch(services, guid, COMMAND.validate_python(command)).execute()
+                return await dispatch(services, guid, repeats or guid)
 
         @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
         async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]

@@ -116,7 +116,7 @@ class Intake:
             for delivery, was_new in zip(group, new, strict=True):
                 if was_new and delivery.command is not None:
                     self._client.enqueue_in_transaction(
-                        cast(Connection, gathering or connection), _work(delivery.guid), delivery.guid, delivery.command
+                        cast(Connection, gathering or connection), _work(delivery.guid), delivery.guid
                     )
             if gathering is not None:
                 gathering.insert()
