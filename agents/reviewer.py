@@ -8,11 +8,11 @@ from agents.checks import Toolbox, run_checks
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
 from domain.findings import Finding, Layer, place
-from domain.globs import matches
 from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
 from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide
+from safety.eligibility import is_looked_at
 from safety.risk import Author, assess, reassess
 from workspace.objects import Code
 
@@ -34,6 +34,7 @@ class Checked(BaseModel):
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
+    sandbox: str
     risk: Risk
 
     def needs_a_model(self, configuration: Configuration) -> bool:
@@ -82,6 +83,7 @@ async def check(
         linters=configuration.review.linters,
         dependencies=await dependencies(),
         toolbox=toolbox,
+        first_party=await code.packages(change.head_sha),
         origin=_origin(author, trusted),
     )
     findings = tuple(place(finding, change) for finding in checked.findings)
@@ -95,6 +97,7 @@ async def check(
         findings=findings,
         layers=checked.layers,
         not_looked_at=change.not_looked_at,
+        sandbox=toolbox.containment,
         risk=assess(change, findings, author, configuration.paths.sensitive),
     )
 
@@ -136,6 +139,7 @@ def draw(checked: Checked, model: ModelPart) -> Review:
         findings=findings,
         layers=layers,
         not_looked_at=not_looked_at,
+        sandbox=checked.sandbox,
         risk=risk,
         decision=verdict.decision,
         reasons=verdict.reasons,
@@ -147,9 +151,7 @@ def draw(checked: Checked, model: ModelPart) -> Review:
 def within(change: Change, configuration: Configuration) -> Change:
     """The change without the files that the repository's path filters leave out; those are named."""
     paths = configuration.review.paths
-    outside = {
-        file.path for file in change.files if not matches(file.path, paths.include) or matches(file.path, paths.exclude)
-    }
+    outside = {file.path for file in change.files if not is_looked_at(file.path, paths)}
     named = tuple(NotLookedAt(path=path, reason="left out by review.paths") for path in sorted(outside))
     return change.model_copy(
         update={

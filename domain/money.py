@@ -109,6 +109,13 @@ class Ceilings(BaseModel):
     day: int | None = None
     installation: int | None = None
 
+    @property
+    def of_configuration(self) -> dict[str, float]:
+        """What they mean for a repository's configuration: USD by dotted path, as ``presets.capped`` takes them."""
+        named = {**{f"budgets.phase.{phase}": self.phase for phase in Phase}, "budgets.run": self.run}
+        named["budgets.day"] = self.day
+        return {path: amount / MICRO for path, amount in named.items() if amount is not None}
+
 
 NO_CEILINGS = Ceilings()
 

@@ -96,6 +96,7 @@ class Review(BaseModel):
     dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
+    sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision
     reasons: tuple[Reason, ...]

@@ -234,7 +234,7 @@ def _risk(review: Review) -> str:
 def _layers(review: Review) -> str:
     head = ["### What ran", "", "| layer | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
     rows = [row for layer in review.layers for row in _layer_rows(layer)]
-    return "\n".join([*head, *rows])
+    return "\n".join([*head, *rows, *(["", prose(review.sandbox)] if review.sandbox else [])])
 
 
 def _layer_rows(layer: LayerReport) -> list[str]:

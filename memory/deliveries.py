@@ -23,6 +23,7 @@ class Delivery:
     reason: str
 
 
+_LOOKED_UP = 500  # in one statement
 _INSERTS = {
     dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
 }
@@ -65,6 +66,16 @@ async def find(database: Database, guid: str) -> DeliveryRow | None:
         return await session.get(DeliveryRow, guid)
 
 
+async def known(database: Database, guids: Sequence[str]) -> set[str]:
+    """Which of these deliveries are stored."""
+    found: set[str] = set()
+    for start in range(0, len(guids), _LOOKED_UP):
+        async with database.transaction() as session:
+            part = guids[start : start + _LOOKED_UP]
+            found.update(await session.scalars(select(DeliveryRow.guid).where(DeliveryRow.guid.in_(part))))
+    return found
+
+
 async def counts(database: Database) -> dict[tuple[str, str, str], int]:
     """How many deliveries there are by (event, outcome, reason)."""
     async with database.transaction() as session:
@@ -73,4 +84,4 @@ async def counts(database: Database) -> dict[tuple[str, str, str], int]:
                 DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason
             )
         )
-        return {(event, outcome, reason): number for event, outcome, reason, number in rows.tuples()}
+        return {(event, outcome, reason): number for event, outcome, reason, number in rows}

@@ -62,7 +62,7 @@ async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
         rows = await session.execute(
             select(EventRow.type, func.count()).where(EventRow.trace == trace).group_by(EventRow.type)
         )
-        return {EventType(kind): count for kind, count in rows.tuples()}
+        return {EventType(kind): count for kind, count in rows}
 
 
 async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:

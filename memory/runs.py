@@ -288,7 +288,7 @@ async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int,
         )
         .order_by(RunRow.attempt.desc(), RunRow.id.desc())
     )
-    before = rows.tuples().first()
+    before = rows.first()
     if before is None:
         return 1
     attempt, reason = before

@@ -18,11 +18,12 @@ from domain.runs import ReasonCode, Run, RunState, Trigger
 from memory import checkpoints, dismissals, findings, permits, runs, spend
 from pipeline import configuration, threads
 from pipeline.config_check import config_check
+from pipeline.configuration import Loaded
 from pipeline.journal import WorkflowJournal
 from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
 from pipeline.services import Services
-from safety.eligibility import NEWCOMERS, exclusion
+from safety.eligibility import NEWCOMERS, exclusion, nothing_left
 from safety.quota import WINDOW, over_quota
 from safety.risk import Author
 from safety.verdict import with_dismissals
@@ -92,6 +93,11 @@ class ReviewRun:
         checked = Checked.model_validate(answer)
         if configuration.PATH in checked.paths:
             await self._journal.step("check the configuration file", self._check_configuration)
+        nothing = nothing_left(checked.paths, settings.configuration.review)
+        if nothing is not None:
+            settings = settings.model_copy(update={"excluded": nothing.text})
+            await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
+            return ReasonCode.excluded.value
         model = await self._layer(settings).read(checked)
         await self._journal.step("draw the review", lambda: self._draw(checked, model))
         await self._journal.step("post the review", lambda: self._post(settings))
@@ -107,7 +113,7 @@ class ReviewRun:
         return None
 
     async def _configure(self) -> JsonValue:
-        loaded = await configuration.load(self._services.host, self._services.database, self._run.repository)
+        loaded = await self._configuration()
         pull_request = await self._services.host.pull_request(self._run.repository, self._run.number)
         reason = exclusion(
             pull_request,
@@ -123,6 +129,12 @@ class ReviewRun:
             paused_by=await permits.paused_by(self._services.database, self._run.repository),
             over_quota=await self._over_quota(),
         ).model_dump(mode="json")
+
+    async def _configuration(self) -> Loaded:
+        services = self._services
+        return await configuration.load(
+            services.host, services.database, self._run.repository, services.ceilings.of_configuration
+        )
 
     async def _over_quota(self) -> str | None:
         """Only what pushes began is counted and bounded: a person who asks is answered."""
@@ -180,9 +192,9 @@ class ReviewRun:
     async def _check_configuration(self) -> JsonValue:
         """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
         services, run = self._services, self._run
-        loaded = await configuration.load(services.host, services.database, run.repository)
+        loaded = await self._configuration()
         at_head = (await (await self._mirror()).read(run.head_sha, [configuration.PATH])).get(configuration.PATH)
-        found = config_check(at_head, loaded.configuration, loaded.below)
+        found = config_check(at_head, loaded.configuration, loaded.below, services.ceilings.of_configuration)
         await self._publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
         return found.conclusion
 

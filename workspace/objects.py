@@ -47,6 +47,10 @@ class Code(Protocol):
         """Small files of a commit or tree by path, as far as they exist there."""
         ...
 
+    async def packages(self, tree: str) -> tuple[str, ...]:
+        """The names under which Python code of a commit or tree can import what lies at its top."""
+        ...
+
 
 class Objects:
     """Reads a bare repository whose configuration is our own. Nothing is ever checked out."""
@@ -124,6 +128,14 @@ class Objects:
         sizes = await self._sizes(set(named.values()))
         contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
+
+    async def packages(self, tree: str) -> tuple[str, ...]:
+        """Modules and folders at the top and in ``src``: where ruff, too, looks for a project's own packages."""
+        found: set[str] = set()
+        for folder in (tree, f"{tree}:src"):
+            listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", folder, expect=(0, 128))
+            found |= {name for line in listed.stdout.split(b"\0") if (name := _importable(line))}
+        return tuple(sorted(found))
 
     async def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         """The contents of those blobs that are here."""
@@ -255,6 +267,14 @@ def _attribute_paths(entries: Iterable[Entry]) -> set[bytes]:
         parts = entry.path.split(b"/")[:-1]
         found |= {b"/".join(parts[:depth]) + b"/.gitattributes" for depth in range(1, len(parts) + 1)}
     return found
+
+
+def _importable(listed: bytes) -> str | None:
+    """The name of a package or module in a line of ``ls-tree``."""
+    meta, _, path = listed.partition(b"\t")
+    is_folder, name = meta.startswith(b"040000"), path.decode(errors="replace")
+    module = name if is_folder else name.removesuffix(".py") if name.endswith(".py") else ""
+    return module if module.isidentifier() else None
 
 
 def _fitting(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:

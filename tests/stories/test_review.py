@@ -331,3 +331,37 @@ async def test_dry_run_posts_no_comments(told: Story) -> None:
     await told.rest()
     assert told.check(repository, head).conclusion == "failure"
     assert told.reviews(pull) == []
+
+
+async def test_only_left_out_files_are_changed(told: Story) -> None:
+    filters = "review: {paths: {exclude: ['docs/**']}}\n"
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
+    head = await alice.push(repository, "feature", {"docs/example.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Not reviewed")
+    assert "leaves out every file" in (check.summary or "")
+
+    more = await alice.push(repository, "feature", {"app.py": BROKEN})
+    await told.rest()
+    check = told.check(repository, more)
+    assert check.conclusion == "failure"
+    assert "docs/example.py" in (check.summary or "")
+    assert "Tools ran in sandbox level" in (check.summary or "")
+    assert [comment.path for comment in told.comments(pull)] == ["app.py"]
+
+
+async def test_order_of_imports_knows_the_projects_own_packages(told: Story) -> None:
+    files = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['I']\n", "shop/__init__.py": "", "app.py": APP}
+    repository, alice = told.repository(files)
+    good = "import os\n\nimport pytest\n\nimport shop\n\nprint(os, pytest, shop)\n"
+    head = await alice.push(repository, "feature", {"good.py": good}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).title == "Approved: nothing to say"
+
+    head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
+    await told.rest()
+    assert "ruff/I001" in (told.check(repository, head).summary or "")
+    told.comments(pull)

@@ -359,6 +359,9 @@ class _Code:
     async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
         return {}
 
+    async def packages(self, tree: str) -> tuple[str, ...]:
+        return ()
+
 
 @pytest.mark.parametrize(
     ("from_fork", "trusted", "looked_at"), [(True, False, False), (False, False, True), (True, True, True)]

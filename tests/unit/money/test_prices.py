@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from agents.prices import Dearest, Listed, price, worst
 from agents.tokens import at_most, estimate
-from domain.configuration import Budgets
+from domain import presets
+from domain.configuration import Budgets, Configuration
 from domain.money import FREE, MICRO, Ceilings, Fixed, Limits, Refusal, Scope, Usage, micro, shown
 from domain.runs import Phase
 from safety.money import capped, limits_of
@@ -73,6 +74,12 @@ def test_limits_come_from_the_configuration_and_stay_below_the_ceilings():
     assert set(lower.phase.values()) == {MICRO}
     assert (lower.run, lower.day, lower.installation) == (50 * MICRO, 10 * MICRO, 20 * MICRO)
     assert capped(limits, Ceilings()) == limits
+
+
+def test_ceilings_cap_what_a_configuration_shows():
+    shown = presets.capped(Configuration(), Ceilings(phase=MICRO // 2, day=10 * MICRO).of_configuration)
+    assert shown.budgets.phase.review == 0.5
+    assert (shown.budgets.run, shown.budgets.day) == (50, 10)
 
 
 def test_a_refusal_says_what_was_spent_the_limit_and_what_to_do():

@@ -466,3 +466,14 @@ async def test_output_beyond_the_limit_is_refused(author: Author, mirror: Mirror
 
     with pytest.raises(TooLarge):
         await mirror.git.run("cat-file", "-p", f"{base}:a", most=100)
+
+
+async def test_packages_are_what_can_be_imported_from_the_top_or_from_src(author: Author, mirror: Mirror):
+    files = {"shop/__init__.py": "", "src/tools/x.py": "", "run.py": "", "setup-x.py": "", "a.txt": "", "my-docs/a": ""}
+    head = author.commit(files, PULL)
+    await mirror.fetch(head, head, 7)
+    assert await mirror.packages(head) == ("run", "shop", "src", "tools")
+
+    head = author.commit(dict.fromkeys(files) | {"README": ""}, PULL)
+    await mirror.fetch(head, head, 7)
+    assert await mirror.packages(head) == ()
