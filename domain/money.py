@@ -139,6 +139,16 @@ class Totals(BaseModel):
         }[scope]
 
 
+class Use(BaseModel):
+    """How far a limit is used, in micro-USD."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    used: int
+    limit: int
+
+
 _NAMES = {
     Scope.phase: "budget of the {phase} phase",
     Scope.run: "budget of this run",
@@ -151,6 +161,15 @@ _ADVICE = {
     Scope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
     Scope.installation: "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION.",
 }
+
+
+def uses(totals: Totals, limits: Limits, phase: Phase) -> list[Use]:
+    """How far each limit is used, from the narrowest to the broadest."""
+    return [
+        Use(name=_NAMES[scope].format(phase=phase.value), used=totals.of(scope), limit=limit)
+        for scope in Scope
+        if (limit := limits.of(scope, phase)) is not None
+    ]
 
 
 class Refusal(BaseModel):

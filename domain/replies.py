@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from domain.findings import Finding, Severity
-from domain.money import Usage, shown
+from domain.money import Usage, Use, shown
 from domain.neutral import block, code, link, prose
 from domain.review import Review
 from domain.runs import ReasonCode, Run, RunState
@@ -83,15 +83,6 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Budget:
-    """How far a limit is used. ``used`` and ``limit`` in micro-USD."""
-
-    name: str
-    used: int
-    limit: int
-
-
-@dataclass(frozen=True)
 class Dismissal:
     """Who dismissed a finding, when and why."""
 
@@ -149,7 +140,7 @@ def status(last: Past | None, doing: str = "", until: datetime | None = None, pa
     return "\n\n".join([*lines, text])
 
 
-def cost(spending: Sequence[Spending], budgets: Sequence[Budget]) -> str:
+def cost(spending: Sequence[Spending], budgets: Sequence[Use]) -> str:
     """Answers ``cost``."""
     parts = [_spending(spending)] if spending else ["No model was asked here: 0 tokens, 0.00 USD."]
     if budgets:
@@ -389,7 +380,7 @@ def _spending(spending: Sequence[Spending]) -> str:
     return "\n".join([*head, *rows, total])
 
 
-def _left(budget: Budget) -> str:
+def _left(budget: Use) -> str:
     return shown(max(0, budget.limit - budget.used))
 
 

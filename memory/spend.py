@@ -13,7 +13,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.ids import new_id
-from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Totals, Usage
+from domain.money import (
+    MICRO,
+    NO_CEILINGS,
+    Ceilings,
+    Limits,
+    Outcome,
+    Receipt,
+    Refusal,
+    Reservation,
+    Totals,
+    Usage,
+    Use,
+    uses,
+)
 from domain.ports import Clock
 from domain.runs import Phase, Run
 from memory import ledger
@@ -72,6 +85,13 @@ class StoredPurse:
             facts = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": warnings}
             self._tell(session, EventType.budget_reserved, now, facts)
             return reservation
+
+    async def uses(self) -> Sequence[Use]:
+        """How far each limit is used now."""
+        async with self._database.transaction() as session:
+            limits = await self._granted(session)
+            totals = await _totals(session, self._run, self._phase, _day(self._clock.now()))
+        return uses(totals, limits, self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
         now = self._clock.now()

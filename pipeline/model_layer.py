@@ -35,7 +35,7 @@ from memory.spend import StoredPurse
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from safety.eligibility import needs_ok
-from safety.money import capped, limits_of
+from safety.money import limits_of
 from workspace.mirror import Mirror
 
 
@@ -182,7 +182,7 @@ class ModelLayer:
 
     def _purse(self) -> StoredPurse:
         services = self._services
-        limits = capped(limits_of(self._configuration.budgets), services.ceilings)
+        limits = limits_of(self._configuration.budgets)
         return StoredPurse(
             services.database, self._run, Phase.review, limits, services.clock, services.ceilings, self._stop
         )

@@ -11,15 +11,18 @@ from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, RateLimited
 from domain.findings import Finding
+from domain.money import Use
 from domain.replies import Answer
-from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
+from domain.runs import Phase, ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
 from memory import checkpoints, dismissals, findings, ledger, permits, runs, spend, waits
-from pipeline import reconclude, threads
+from memory.spend import StoredPurse
+from pipeline import configuration, reconclude, threads
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
 from safety.authority import authorise
+from safety.money import limits_of
 
 
 class Runs(Protocol):
@@ -242,14 +245,24 @@ class Obedience:
     async def _cost(self) -> str:
         database, repository = self._services.database, self._command.repository
         past = await runs.of_pull_request(database, repository.id, self._command.number)
+        budgets = await self._budgets(past[0].run) if past else ()
         shares = [share for each in past for share in await spend.shares(database, run_id=each.run.id)]
         return replies.cost(
             [
                 replies.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
                 for share in shares
             ],
-            [],
+            budgets,
         )
+
+    async def _budgets(self, run: Run) -> Sequence[Use]:
+        """How far the limits are used that hold for the last run."""
+        services = self._services
+        ceilings = services.ceilings
+        loaded = await configuration.load(services.host, services.database, run.repository, ceilings.of_configuration)
+        limits = limits_of(loaded.configuration.budgets)
+        purse = StoredPurse(services.database, run, Phase.review, limits, services.clock, ceilings)
+        return await purse.uses()
 
     async def _view(self) -> str:
         repository, number = self._command.repository, self._command.number

@@ -7,8 +7,8 @@ from inline_snapshot import snapshot
 
 from domain import replies
 from domain.findings import Category, Finding, Fix, Layer, Severity
-from domain.money import MICRO, Usage
-from domain.replies import Answer, Budget, Dismissal, Past, Spending
+from domain.money import MICRO, Usage, Use
+from domain.replies import Answer, Dismissal, Past, Spending
 from domain.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import Mistake, Problem, RefusalCode, Refused, Verb
@@ -77,7 +77,7 @@ ALL = {
     "no status": replies.status(None),
     "status": replies.status(PAST, HOSTILE, NOON, HOSTILE),
     "no cost": replies.cost([], []),
-    "cost": replies.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Budget(HOSTILE, 1, 2)]),
+    "cost": replies.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Use(name=HOSTILE, used=1, limit=2)]),
     "no history": replies.history([]),
     "history": replies.history([PAST] * 40),
     "no view": replies.view(None, {}),
@@ -183,7 +183,7 @@ def test_what_is_said(text: str, expected: str) -> None:
 
 def test_the_cost_adds_up() -> None:
     spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
-    text = replies.cost(spending, [Budget("run", 2 * MICRO, 50 * MICRO)])
+    text = replies.cost(spending, [Use(name="run", used=2 * MICRO, limit=50 * MICRO)])
     assert "| **all** | | 4 | | | 2.00 USD |" in text
     assert "| run | 2.00 USD | 50.00 USD | 48.00 USD |" in text
 
