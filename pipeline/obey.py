@@ -149,12 +149,13 @@ class Obedience:
         return replies.reviewing(head, full, standing.gives_ok)
 
     async def _give_ok(self, head_sha: str) -> JsonValue:
-        """The ok is for a head that was there when it was written: one pushed since is not meant (T-F3)."""
+        """The ok is for a head that was there when it was written: one pushed since is not meant (T-F3).
+
+        GitHub cuts the moment of writing to the second, so a run that began within that second does not count.
+        """
         command = self._command
         past = await runs.of_pull_request(self._services.database, command.repository.id, command.number)
-        if not any(
-            each.run.head_sha == head_sha and each.began.replace(microsecond=0) <= command.written_at for each in past
-        ):
+        if not any(each.run.head_sha == head_sha and each.began < command.written_at for each in past):
             return False
         await give_ok(self._services, command.repository, command.number, head_sha, command.sender)
         return True

@@ -107,6 +107,7 @@ async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel)
     assert "stranger's head" in (check.summary or "")
     assert model.calls == []
 
+    read.clock.move(seconds=1)
     await alice.comment(pull, "/forge review")
     await read.rest()
     assert len(read.answers(pull)) == 1

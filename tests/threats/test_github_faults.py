@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,12 @@ from domain import texts
 from simulator import User
 from simulator.checking import create
 from simulator.events import Actor
-from simulator.faults import Kind, Moment, RequestInfo
+from simulator.faults import Kind
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.stories.driver import Story, story
+from tests.threats.meanwhile import after_first_write
 
 APP = """\
 import os
@@ -212,7 +213,7 @@ async def test_g4_the_token_expires_in_the_middle(told: Story) -> None:
     async def expire() -> None:
         told.clock.move(minutes=70)
 
-    on_first(told, "in_progress", expire)
+    after_first_write(told, expire, said="in_progress")
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
     assert minted(told) == 2
@@ -225,7 +226,7 @@ async def test_g4_the_token_is_refused_in_the_middle(told: Story) -> None:
     async def revoke() -> None:
         told.github.world.tokens.clear()
 
-    on_first(told, "in_progress", revoke)
+    after_first_write(told, revoke, said="in_progress")
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
     assert minted(told) == 2
@@ -233,18 +234,6 @@ async def test_g4_the_token_is_refused_in_the_middle(told: Story) -> None:
 
 def minted(told: Story) -> int:
     return sum(request.path.endswith("/access_tokens") for request in told.github.requests)
-
-
-def on_first(told: Story, status: str, act: Callable[[], Awaitable[None]]) -> None:
-    """Act once a check has that status or conclusion for the first time, before Forge hears of it."""
-    left = [act]
-
-    async def hook(request: RequestInfo, moment: Moment) -> None:
-        said = request.body.get("conclusion") or request.body.get("status")
-        if moment == "after" and said == status and left:
-            await left.pop()()
-
-    told.github.on_write(hook)
 
 
 @ONE
@@ -267,7 +256,7 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
                 await alice.close(pull)
 
     await alice.push(repository, "release", {"NEWS.md": "# News\n"}, base="main")
-    on_first(told, when, change)
+    after_first_write(told, change, said=when)
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
     await told.rest()

@@ -1,13 +1,11 @@
 """Rows P of the threat model: who may command is asked for at the moment of the act, by account and not by name."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from simulator import User
-from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
+from tests.threats.meanwhile import after_first_write
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -106,21 +104,10 @@ async def test_t_p7_right_removed_between_two_commands_of_a_comment(told: Story)
     async def revoke() -> None:
         told.github.revoke(repository, carol)
 
-    on_first_check(told, revoke)
+    after_first_write(told, revoke, "/check-runs$")
     await carol.reply(comment, f"/forge review full\n{DISMISS}")
     await assert_refused(told, pull, comment, "`/forge dismiss` needs the role write; `carol` has read.")
     assert len(await told.runs()) == 2
-
-
-def on_first_check(told: Story, act: Callable[[], Awaitable[None]]) -> None:
-    """Act once a check run is created for the first time from now on."""
-    left = [act]
-
-    async def hook(request: RequestInfo, moment: Moment) -> None:
-        if moment == "after" and request.path.endswith("/check-runs") and left:
-            await left.pop()()
-
-    told.github.on_write(hook)
 
 
 async def test_t_p10_github_does_not_say_who_may(told: Story) -> None:

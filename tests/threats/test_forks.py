@@ -1,0 +1,183 @@
+"""Rows F of the threat model: what a stranger sends from a fork, and takes away or exchanges while Forge looks."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models import Models
+from agents.scripted import ScriptedModel
+from domain import texts
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.databases import Backend, fresh
+from tests.stories.driver import Story, story
+from tests.threats.conftest import HURRIED
+from tests.threats.meanwhile import after_first_write
+
+PAY = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
+BROKEN = PAY + "print(missing)\n"
+EVIL = PAY + "print('evil')\n"
+
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
+
+
+async def proposed(told: Story, files: dict[str, str | bytes | None]) -> tuple[Repository, User, PullRequest]:
+    """A pull request of bob, who is new here, from his fork."""
+    repository, _ = told.repository({"README.md": "# Shop\n"})
+    bob = told.github.user("bob")
+    fork = await bob.fork(repository)
+    await bob.push(fork, "feature", files, base="main")
+    return repository, bob, await bob.open_pull_request(repository, "feature", head_repo=fork)
+
+
+async def push(bob: User, pull: PullRequest, content: str) -> str:
+    """Bob pushes another version of what the pull request changes."""
+    assert pull.head_repository is not None
+    return await bob.push(pull.head_repository, pull.head_ref, {"billing/pay.py": content})
+
+
+def assert_waits_for_ok(told: Story, head: str) -> None:
+    """The head was reviewed by layers 1 and 2, and its check asks for a person's ok."""
+    [repository] = [each for each in told.github.world.repositories.values() if each.parent is None]
+    check = told.check(repository, head)
+    assert check.status == "completed"
+    assert check.conclusion in {"action_required", "failure"}
+    assert "stranger's head" in (check.summary or "")
+
+
+async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: ScriptedModel) -> None:
+    """Layers 1 and 2 look at a stranger's head at once; the model at no other head than one with an ok."""
+    repository, bob, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    branches = repository.git.refs()
+    await read.rest()
+    assert_waits_for_ok(read, pull.head_sha)
+    assert [comment.line for comment in read.comments(pull)] == [121]
+    assert model.calls == []
+
+    read.clock.move(seconds=1)
+    await read.github.user("alice").comment(pull, "/forge review")
+    await read.rest()
+    assert "the ok for this head" in read.answers(pull)[0].body
+    asked = len(model.calls)
+    assert asked > 0
+
+    head = await push(bob, pull, EVIL)
+    await read.rest()
+    assert_waits_for_ok(read, head)
+    assert len(model.calls) == asked
+    assert repository.git.refs() == branches
+
+
+async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_path: Path) -> None:
+    """Where nothing contains the tools they are not run, not even on an ok; a person has to look."""
+    model = ScriptedModel()
+    url = fresh(backend, tmp_path)
+    async with story(url, tmp_path, HURRIED, Models.only(model.language_model), sandbox="none") as told:
+        repository, _, pull = await proposed(told, {"billing/pay.py": BROKEN})
+        await told.rest()
+        check = told.check(repository, pull.head_sha)
+        assert check.conclusion == "action_required"
+        assert "was not run, because FORGE_SANDBOX is none" in (check.summary or "")
+        assert told.comments(pull) == []
+        assert model.calls == []
+
+
+@pytest.mark.parametrize("first", ["comment", "push"], ids=["the comment first", "the push first"])
+async def test_t_f3_the_head_is_exchanged_right_after_the_ok(read: Story, model: ScriptedModel, first: str) -> None:
+    """An ok is not for what was pushed after it, in whatever order, and however soon, Forge hears of both."""
+    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
+    await read.rest()
+    read.clock.move(seconds=1)
+    read.github.hold_deliveries()
+    await read.github.user("alice").comment(pull, "/forge review")
+    head = await push(bob, pull, EVIL)
+    read.github.release_deliveries(reverse=first == "push")
+    await read.rest()
+    [answer] = read.answers(pull)
+    assert f"The head moved to `{head[:7]}` after you wrote this." in answer.body
+    assert_waits_for_ok(read, head)
+    assert model.calls == []
+
+
+async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, model: ScriptedModel) -> None:
+    """If it is exchanged while the approved head is being reviewed, the new one is not shown to the model."""
+    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
+    await read.rest()
+
+    async def exchange() -> None:
+        await push(bob, pull, EVIL)
+
+    after_first_write(read, exchange, "/check-runs$")
+    read.clock.move(seconds=1)
+    await read.github.user("alice").comment(pull, "/forge review")
+    await read.rest()
+    await read.rest()
+    assert "the ok for this head" in read.answers(pull)[0].body
+    assert_waits_for_ok(read, pull.head_sha)
+    assert all("evil" not in call.content for call in model.calls)
+
+
+async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
+    """GitHub closes the pull request with its fork: the run ends, and says why."""
+    repository, _, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    head, fork = pull.head_sha, pull.head_repository
+    assert fork is not None
+
+    async def delete() -> None:
+        read.github.delete(fork)
+
+    after_first_write(read, delete, said="in_progress")
+    await read.rest()
+    await read.rest()
+    [run] = await read.runs()
+    assert (run.state, run.reason) == ("cancelled", "closed")
+    check = read.check(repository, head)
+    assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
+    assert model.calls == []
+
+
+async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
+    """The pull request stays open without a repository of its head: it is reviewed, and is still a stranger's."""
+    repository, _, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    fork = pull.head_repository
+    assert fork is not None
+
+    async def hide() -> None:
+        fork.private, pull.head_repository = True, None
+
+    after_first_write(read, hide, "/check-runs$")
+    await read.rest()
+    assert read.check(repository, pull.head_sha).conclusion == "failure"
+    assert_waits_for_ok(read, pull.head_sha)
+    assert [comment.line for comment in read.comments(pull)] == [121]
+    assert model.calls == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "--upload-pack=x",
+        "-delete",
+        "$(id)",
+        "`id`",
+        "a;touch${IFS}owned",
+        "%2e%2e/%2e%2e/x",
+        "refs/heads/main",
+        "main\u2044main",
+        "feature|x&y>z'\"",
+    ],
+)
+async def test_t_f5_a_branch_is_no_argument(told: Story, tmp_path: Path, name: str) -> None:
+    """Whatever the branches are called, as far as git allows it, the pull request is reviewed as any other."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    base = await alice.push(repository, f"{name}-base", {"base.md": "x\n"}, base="main")
+    head = await alice.push(repository, name, {"app.py": "print(missing)\n"}, base="main")
+    before = set(tmp_path.rglob("*owned*"))
+    pull = await alice.open_pull_request(repository, name, base=f"{name}-base")
+    await told.rest()
+    assert (pull.base_sha, pull.head_sha) == (base, head)
+    assert [comment.path for comment in told.comments(pull)] == ["app.py"]
+    [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    assert check.conclusion == "failure"
+    assert name not in (check.summary or "")
+    assert set(tmp_path.rglob("*owned*")) == before
