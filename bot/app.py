@@ -26,6 +26,7 @@ from domain.redaction import OWN
 from memory.database import BUSY_SECONDS, Database, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
+from pipeline.redelivery import Redelivery
 from pipeline.services import Services
 from pipeline.steps import PAUSES, Durable, durable
 from workspace.mirror import Mirrors
@@ -39,6 +40,7 @@ class Forge:
     services: Services
     workflows: WorkflowEngine
     door: Door | None
+    redelivery: Redelivery
     metrics: Metrics
 
 
@@ -90,8 +92,10 @@ async def forge(
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus)
+        host = _host(settings, database, clock)
+        stack.push_async_callback(host.aclose)
         services = replace(
-            await _services(settings, database, clock, stack),
+            await _services(settings, database, host, clock, stack),
             pauses=pauses,
             durable=durable,
             models=models or settings.models,
@@ -109,24 +113,31 @@ async def forge(
         await workflows.start()
         stack.push_async_callback(workflows.stop)
         entrance = await _door(settings, clock, metrics, patience, stack) if door else None
-        yield Forge(settings, services, workflows, entrance, metrics)
+        redelivery = Redelivery(
+            database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.asked_again
+        )
+        yield Forge(settings, services, workflows, entrance, redelivery, metrics)
 
 
-async def _services(settings: Settings, database: Database, clock: Clock, stack: AsyncExitStack) -> Services:
+def _host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
     key = settings.private_key_pem()
-    host = GitHubHost(
+    return GitHubHost(
         GitHubSettings(settings.github_api_url, settings.github_web_url, settings.app_id, key, settings.write_interval),
         clock,
         StoredLimits(database),
     )
-    stack.push_async_callback(host.aclose)
+
+
+async def _services(
+    settings: Settings, database: Database, host: GitHubHost, clock: Clock, stack: AsyncExitStack
+) -> Services:
     return Services(
         database=database,
         host=host,
         clock=clock,
         mirrors=Mirrors(settings.data_dir / "mirrors"),
         toolbox=await stack.enter_async_context(Toolbox.start(user=settings.sandbox_user, sandbox=settings.sandbox)),
-        markers=Markers(key.encode()),
+        markers=Markers(settings.private_key_pem().encode()),
         models=settings.models,
         ceilings=settings.ceilings,
     )
@@ -168,13 +179,26 @@ def application(running: Forge) -> web.Application:
 
 @asynccontextmanager
 async def served(running: Forge) -> AsyncGenerator[int]:
-    """Serve the HTTP surface; the port it is reached at."""
+    """Serve the HTTP surface; the port it is reached at. Who is served has missed deliveries sent again."""
     # The signature is over the bytes as they came, so they are not decompressed.
     runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5, auto_decompress=False)
     await runner.setup()
     try:
         site = web.TCPSite(runner, running.settings.host, running.settings.port)
         await site.start()
-        yield int(runner.addresses[0][1])
+        async with _redelivering(running):  # not before, or they would be missed again
+            yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def _redelivering(running: Forge) -> AsyncGenerator[None]:
+    """Look for missed deliveries meanwhile, if there is a door they can come to."""
+    sweeping = asyncio.create_task(running.redelivery.keep_sweeping()) if running.door is not None else None
+    try:
+        yield
+    finally:
+        if sweeping is not None:
+            sweeping.cancel()
+            await asyncio.gather(sweeping, return_exceptions=True)

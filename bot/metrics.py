@@ -17,11 +17,21 @@ class Metrics:
         self._deliveries = Counter(
             "forge_deliveries", "Webhook requests by answer", ["status", "outcome"], registry=self._registry
         )
+        self._redeliveries = Counter(
+            "forge_redeliveries",
+            "Missed deliveries GitHub was asked to send again",
+            ["outcome"],
+            registry=self._registry,
+        )
         bus.subscribe("*", self._count)
 
     def delivered(self, status: int, outcome: str) -> None:
         """Count an answered webhook request."""
         self._deliveries.labels(str(status), outcome).inc()
+
+    def asked_again(self, outcome: str) -> None:
+        """Count a missed delivery that GitHub was asked to send again: ``asked``, or ``refused`` by GitHub."""
+        self._redeliveries.labels(outcome).inc()
 
     async def exposed(self, _request: web.Request) -> web.Response:
         """The handler of ``/metrics``."""

@@ -24,6 +24,31 @@ class DeliveryRow(Base):
     finished_at: Mapped[datetime | None]
 
 
+class DeliveryLogRow(Base):
+    """How far GitHub's own log of deliveries was read, and which process reads it at the moment."""
+
+    __tablename__ = "delivery_log"
+
+    app_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    holder: Mapped[str]
+    lease_until: Mapped[datetime]
+    read_at: Mapped[datetime | None]  # when it was read last
+    read_to: Mapped[datetime | None]  # attempts up to this moment were read
+
+
+class DoubtfulDeliveryRow(Base):
+    """A delivery that GitHub tried in vain and that has not arrived here yet."""
+
+    __tablename__ = "doubtful_deliveries"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)
+    attempt_id: Mapped[int]
+    event: Mapped[str]
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+    asked: Mapped[int]
+
+
 class PullRequestRow(Base):
     """The fencing token of a pull request: only the run that holds the current one may write."""
 

@@ -58,14 +58,32 @@ class Client:
 
     async def get_as_app(self, path: str, purpose: str) -> object:
         """One object, asked for by the App itself."""
-        call = Call(purpose, "GET", self._url(path))
+        return (await self.page_as_app(path, purpose))[0]
 
-        async def read() -> object:
+    async def page_as_app(
+        self, path: str, purpose: str, query: Mapping[str, str | int] | None = None
+    ) -> tuple[object, str | None]:
+        """One page, asked for by the App itself, and the address of the next one."""
+        call = Call(purpose, "GET", self._url(path, query))
+
+        async def read() -> tuple[object, str | None]:
+            await self._sleep_if_low(APP)
             async with self._reads:
                 answer = await self._exchange.send(APP, call, self._signature.credential())
-            return content(answer, purpose)[0]
+            return content(answer, purpose)
 
         return await patiently(read, self._sleep)
+
+    async def write_as_app(self, method: str, path: str, purpose: str) -> None:
+        """One write by the App itself, in turn and never repeated; what GitHub says beyond 2xx is not looked at.
+
+        :raises Unavailable: it may have taken effect all the same.
+        """
+        call = Call(purpose, method, self._url(path))
+        await self._gate.check(APP)
+        async with self._lanes.turn(APP):
+            await self._sleep_if_low(APP)
+            await self._exchange.send(APP, call, self._signature.credential())
 
     async def items(
         self,

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
 from bot.github.client import Client, repository_path, require_same, segment
 from bot.github.conversation import GitHubConversation
+from bot.github.deliveries import GitHubDeliveries
 from bot.github.errors import unexpected
 from bot.github.limits import LimitStore
 from bot.github.pacing import Sleep
@@ -58,6 +59,7 @@ class GitHubHost(GitHubConversation, CodeHost):
     ) -> None:
         super().__init__(Client(settings, clock, limits, sleep))
         self._settings = settings
+        self.deliveries = GitHubDeliveries(self._client, settings.api_url)
 
     async def aclose(self) -> None:
         """Close the connections; the host cannot be used afterwards."""

@@ -2,10 +2,10 @@
 
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from bot.github.errors import unexpected
-from domain.ports import CheckRunRef, DependencyChange, PullRequest, Vulnerability
+from domain.ports import CheckRunRef, DeliveryAttempt, DependencyChange, PullRequest, Vulnerability
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -150,6 +150,25 @@ class Dependency(BaseModel):
 class App(BaseModel):
     slug: str
     permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
+
+
+class AttemptShown(BaseModel):
+    """A line of the log of deliveries."""
+
+    id: int
+    guid: str = Field(min_length=1, max_length=200)
+    event: str
+    delivered_at: AwareDatetime
+    status_code: int | None = None
+
+    def to_domain(self) -> DeliveryAttempt:
+        return DeliveryAttempt(
+            id=self.id,
+            guid=self.guid,
+            event=self.event[:100],
+            at=self.delivered_at,
+            status_code=self.status_code or 0,
+        )
 
 
 class CheckRunShown(BaseModel):

@@ -128,8 +128,25 @@ async def story(
     :param more: settings.
     """
     clock = MovableClock()
+    async with (
+        Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
+        chapter(github, clock, url, folder, patience, models, **more) as told,
+    ):
+        yield told
+
+
+@asynccontextmanager
+async def chapter(
+    github: Simulator,
+    clock: MovableClock,
+    url: str,
+    folder: Path,
+    patience: Patience = PATIENT,
+    models: Models = NO_MODEL,
+    **more: object,
+) -> AsyncGenerator[Story]:
+    """What happens while one Forge runs; before and after it, GitHub finds nobody at its address."""
     async with AsyncExitStack() as stack:
-        github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=SECRET, now=clock.now))
         running = await stack.enter_async_context(
             forge(
                 settings(url, folder, github, **more),

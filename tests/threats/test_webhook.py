@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -11,14 +13,17 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.app import Patience
+from bot.app import Patience, forge, served
 from domain import texts
 from memory import deliveries
+from memory.tables import DeliveryLogRow
+from simulator import Simulator
 from simulator.webhooks import Delivery
+from tests.clock import MovableClock
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.resting import still_open
-from tests.stories.driver import SECRET, Story, story
+from tests.stories.driver import PATIENCE, SECRET, Story, chapter, settings, story
 from tests.threats.conftest import HURRIED
 from tests.threats.knocking import Answer, changed, door, knock, new_guid, opened, raw, sign
 from tests.threats.outages import outage
@@ -261,6 +266,63 @@ async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> 
     drop(url)
 
 
+async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
+    """What nobody heard while Forge was down is asked for when it is back: each delivery once, and acted on once."""
+    url, clock = fresh(backend, tmp_path), MovableClock()
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
+        async with chapter(github, clock, url, tmp_path, HURRIED) as before:
+            repository, alice = before.repository({"app.py": "print()\n"})
+            await alice.push(repository, "heard", {"app.py": "print(1)\n"}, base="main")
+            heard = await alice.open_pull_request(repository, head="heard", base="main")
+            await before.rest()
+            assert before.check(repository, heard.head_sha).conclusion == "success"
+        accepted = {each.guid for each in github.deliveries}
+
+        newer = await alice.push(repository, "heard", {"app.py": "print(2)\n"})
+        await alice.push(repository, "missed", {"app.py": "print(3)\n"}, base="main")
+        missed = await alice.open_pull_request(repository, head="missed", base="main")
+        await alice.comment(missed, "/forge help")
+        await github.settle()
+        await github.redeliver(github.deliveries[-1])  # somebody tried that by hand, in vain
+        lost = {each.guid for each in github.deliveries} - accepted
+        assert len(github.deliveries) - len(accepted) == len(lost) + 1
+        clock.move(hours=1)
+        back = clock.now()
+
+        async with chapter(github, clock, url, tmp_path, HURRIED) as after:
+            await _swept(after, back)
+            await after.rest()
+            assert sorted(_asked_for(github)) == sorted(lost)
+            answered = [each.guid for each in github.deliveries if each.status == "OK"]
+            assert len(answered) == len(set(answered))
+            assert lost <= set(answered)
+            assert after.check(repository, newer).conclusion == "success"
+            assert after.check(repository, missed.head_sha).conclusion == "success"
+            assert len(after.answers(missed)) == 1
+            assert len(await after.runs()) == 3
+            clock.move(minutes=10)
+            await _swept(after, clock.now())
+            assert len(_asked_for(github)) == len(lost)
+            assert not await violations(github, after.forge.services.database)
+    drop(url)
+
+
+async def test_t_w11_nobody_asks_where_nobody_listens(tmp_path: Path) -> None:
+    """A process that only works has no door that a delivery could come to, so it asks for none."""
+    url, clock = fresh("sqlite", tmp_path), MovableClock()
+    async with Simulator(tmp_path / "github", "http://127.0.0.1:1/webhook", SECRET, clock.now) as github:
+        github.ping()
+        await github.settle()
+        clock.move(hours=1)
+        worker = forge(settings(url, tmp_path, github), door=False, clock=clock, patience=HURRIED)
+        async with worker as running, served(running):
+            await asyncio.sleep(2 * HURRIED.heartbeat)
+        assert not github.requests
+        async with chapter(github, clock, url, tmp_path, HURRIED) as after:
+            await _swept(after, clock.now() - timedelta(minutes=1))
+        assert len(_asked_for(github)) == 1
+
+
 async def test_t_w12_database_down_when_a_delivery_comes(told: Story, tmp_path: Path) -> None:
     """While the database is away deliveries are answered 503; sent again they are all accepted, each once."""
     repository, alice = told.repository({"app.py": "print()\n"})
@@ -315,6 +377,25 @@ async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str
     assert answer.text == f"{row.outcome}: {row.reason}"
     assert row.outcome == "ignored"
     return row.reason
+
+
+async def _swept(told: Story, since: datetime) -> None:
+    """Wait until Forge has swept through GitHub's log of deliveries after that moment."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        async with told.forge.services.database.transaction() as session:
+            log = await session.get(DeliveryLogRow, told.forge.settings.app_id)
+        if log is not None and log.read_at is not None and log.read_at > since:
+            return
+        assert time.monotonic() < end, "Forge does not look for missed deliveries"
+        await asyncio.sleep(0.02)
+
+
+def _asked_for(github: Simulator) -> list[str]:
+    """The GUIDs of the deliveries that Forge asked GitHub for, in order."""
+    guids = {str(each.id): each.guid for each in github.deliveries}
+    asked = [each.path for each in github.requests if each.method == "POST" and each.path.endswith("/attempts")]
+    return [guids[path.split("/")[-2]] for path in asked]
 
 
 def _unanswered(told: Story) -> list[Delivery]:

@@ -1,0 +1,115 @@
+"""Decides which deliveries GitHub is asked to send again: those that no attempt brought in.
+
+GitHub, "Handling failed webhook deliveries": it never sends one again by itself, and a repetition keeps its GUID.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from domain.ports import DeliveryAttempt
+from domain.verdicts import Reason
+
+SETTLES = timedelta(seconds=30)  # an attempt may take that long, and the door may store a little later
+FIRST_PAUSE = timedelta(minutes=5)
+LONGEST_PAUSE = timedelta(hours=6)
+TOO_OLD = "redelivery.too_old"
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """A delivery with an attempt that was not answered with 2xx.
+
+    :param attempt_id: its latest attempt, which GitHub is asked to repeat.
+    :param first_at: when it was tried for the first time, in UTC.
+    :param last_at: when it was tried or asked for the last time, in UTC.
+    :param asked: how often it was asked for.
+    :param answered: whether another attempt was answered with 2xx.
+    """
+
+    guid: str
+    attempt_id: int
+    event: str
+    first_at: datetime
+    last_at: datetime
+    asked: int = 0
+    answered: bool = False
+
+
+class Step(StrEnum):
+    """What becomes of a doubtful delivery now."""
+
+    ask = "ask"  # it was missed
+    wait = "wait"  # it may have been missed, or is on its way: look again later
+    drop = "drop"  # it was not missed, or cannot be had any more
+
+
+@dataclass(frozen=True)
+class Verdict:
+    delivery: Doubtful
+    step: Step
+    reason: Reason
+
+
+def doubtful(attempts: Iterable[DeliveryAttempt], remembered: Iterable[Doubtful] = ()) -> Sequence[Doubtful]:
+    """The attempts by GUID, where at least one was not answered with 2xx; the oldest first.
+
+    :param attempts: newly read from GitHub's log, in any order; some may have been read before.
+    :param remembered: what was doubtful when the log was last read.
+    """
+    found = {each.guid: each for each in remembered}
+    answered: set[str] = set()
+    for attempt in attempts:
+        if attempt.is_answered:
+            answered.add(attempt.guid)
+        else:
+            found[attempt.guid] = _with_attempt(found.get(attempt.guid), attempt)
+    judged = (replace(each, answered=each.guid in answered) for each in found.values())
+    return sorted(judged, key=lambda each: (each.first_at, each.attempt_id))
+
+
+def plan(
+    deliveries: Iterable[Doubtful], known: Collection[str], now: datetime, redeliverable_for: timedelta
+) -> Sequence[Verdict]:
+    """What becomes of each delivery, and why, in the same order.
+
+    :param known: GUIDs of deliveries that are stored here, whatever GitHub heard in answer.
+    :param redeliverable_for: how long GitHub can send a delivery again.
+    """
+    return [_judged(each, each.guid in known, now, redeliverable_for) for each in deliveries]
+
+
+def pause_after(asked: int) -> timedelta:
+    """How long a delivery is left alone: longer each time that asking for it did not help."""
+    return SETTLES if asked == 0 else min(FIRST_PAUSE * 2 ** min(asked - 1, 10), LONGEST_PAUSE)
+
+
+def _with_attempt(before: Doubtful | None, attempt: DeliveryAttempt) -> Doubtful:
+    if before is None:
+        return Doubtful(attempt.guid, attempt.id, attempt.event, attempt.at, attempt.at)
+    return replace(
+        before,
+        attempt_id=max(before.attempt_id, attempt.id),
+        first_at=min(before.first_at, attempt.at),
+        last_at=max(before.last_at, attempt.at),
+    )
+
+
+def _judged(one: Doubtful, is_known: bool, now: datetime, redeliverable_for: timedelta) -> Verdict:
+    def verdict(step: Step, code: str, text: str) -> Verdict:
+        return Verdict(one, step, Reason(code=code, text=text))
+
+    if is_known:
+        return verdict(Step.drop, "redelivery.stored", "It is stored here.")
+    if one.answered:
+        return verdict(Step.drop, "redelivery.answered", "Another attempt was answered with 2xx.")
+    if now - one.first_at >= redeliverable_for:
+        return verdict(Step.drop, TOO_OLD, f"GitHub sends nothing again after {redeliverable_for.days} days.")
+    pause = pause_after(one.asked)
+    if now - one.last_at < pause:
+        tried = f"asked for {one.asked} times" if one.asked else "tried"
+        return verdict(
+            Step.wait, "redelivery.on_its_way", f"It was {tried} within the last {pause.total_seconds():g} s."
+        )
+    return verdict(Step.ask, "redelivery.missed", "No attempt was answered with 2xx, and it is not stored here.")
