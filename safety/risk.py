@@ -37,7 +37,8 @@ _AREAS = (
         "access",
         20,
         "Touches authentication, permissions, cryptography or payments",
-        r"(^|[/_.-])(auth\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?|payments?|billing)([/_.-]|$)",
+        r"^(?!.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
+        r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?|payments?|billing)([/_.-]|$)",
     ),
     _area(
         "pipeline", 15, "Touches continuous integration", r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"
@@ -157,7 +158,11 @@ def _tests(files: Sequence[FileChange]) -> list[RiskPart]:
     tested = any(is_test(file.path) and file.status is not ChangeStatus.deleted for file in files)
     if added > 30 and not tested:
         parts.append(RiskPart(code="tests.none", points=8, text=f"{added} new lines of source and no test changed"))
-    gone = [file.path for file in files if is_test(file.path) and file.status is ChangeStatus.deleted]
+    gone = [
+        file.path
+        for file in files
+        if is_test(file.path) and file.status is ChangeStatus.deleted and not file.path.endswith("/__init__.py")
+    ]
     if gone:
         parts.append(RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_named(gone)}"))
     return parts

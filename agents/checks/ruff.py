@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +25,7 @@ _ERRORS = (
 )
 _NOT_ERRORS = (
     *("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643"),
-    *("F507", "F822", "PLE0605", "PLE0704"),  # right in principle, wrong about code that works by side effects
+    *("F507", "F822", "PLE0605"),  # right in principle, wrong about code that works by side effects
 )
 _CORRECTNESS = (
     *("invalid-syntax", "F", "B", "PLE", "PLW", "ASYNC", "RUF0", "LOG", "G101", "T100", "PIE79", "INT", "YTT"),
@@ -36,6 +37,10 @@ _BY_CATEGORY = {
     Category.tests: ("PT",),
     Category.correctness: _CORRECTNESS,
 }
+
+
+_SILENCED = re.compile(r"#\s*pylint:\s*disable(-next)?=")
+"""Whoever wrote this has seen the same remark of another linter and decided."""
 
 
 async def check(
@@ -178,13 +183,16 @@ class _Run:
         first, last = entry["location"]["row"], entry["end_location"]["row"]
         if last > first and entry["end_location"]["column"] == 1:
             last -= 1
-        lines = len(file.head_lines if side == HEAD else file.base_lines)
-        first, last = min(first, lines), min(last, lines)
+        lines = file.head_lines if side == HEAD else file.base_lines
+        first, last = min(first, len(lines)), min(last, len(lines))
         category = _category(code)
+        severity = _severity(code, category)
+        if severity is not Severity.error and _SILENCED.search("\n".join(lines[first - 1 : last])):
+            return None
         return RawFinding(
             rule=f"ruff/{code}",
             category=category,
-            severity=_severity(code, category),
+            severity=severity,
             confidence=0.95,
             path=path,
             line=first,

@@ -80,8 +80,9 @@ DEFAULT_RULES: tuple[str, ...] = (
     "YTT",  # comparisons of sys.version that fail since 3.10
 )
 
-# They need the whole tree, or its files' modes, and we look at the changed files only.
-NEEDS_THE_TREE = ("INP", "EXE", "TC001", "TC002", "TC003", "RUF200", "TID252", "D104", "E902")
+# They need the whole tree, its files' modes, or who calls a function (a bare raise in one that handlers call is right),
+# and we look at the changed files only.
+NEEDS_THE_TREE = ("INP", "EXE", "TC001", "TC002", "TC003", "RUF200", "TID252", "D104", "E902", "PLE0704")
 IMPORT_ORDER = "I001"
 _RUFF_CLASSIC = ("E4", "E7", "E9", "F")
 
@@ -155,7 +156,11 @@ def _defaults(target: str) -> tuple[str, ...]:
         _set("target-version", target),
         _set(
             "lint",
-            {"select": list(DEFAULT_RULES), "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]}},
+            {
+                "select": list(DEFAULT_RULES),
+                "ignore": list(NEEDS_THE_TREE),
+                "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]},
+            },
         ),
     )
 

@@ -52,6 +52,19 @@ async def test_no_taste_unasked(toolbox: Toolbox) -> None:
     assert await found(toolbox, {"a.py": (None, tasteless)}) == {}
 
 
+async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) -> None:
+    text = "def f():\n    try:\n        g()\n    finally:\n        return 1{}\n\n\ndef g():\n    return None\n"
+    assert "ruff/B012" in await found(toolbox, {"a.py": (None, text.format(""))})
+    assert await found(toolbox, {"a.py": (None, text.format("  # pylint: disable=return-in-finally"))}) == {}
+    silenced = "def f():\n    return missing  # pylint: disable=undefined-variable\n"
+    assert "ruff/F821" in await found(toolbox, {"a.py": (None, silenced)})
+
+
+async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) -> None:
+    text = "import sys\n\n\ndef again(error):\n    if error is sys.exc_info()[1]:\n        raise\n    raise error\n"
+    assert await found(toolbox, {"a.py": (None, text)}) == {}
+
+
 async def test_tests_may_do_what_programs_should_not(toolbox: Toolbox) -> None:
     text = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
     assert await found(toolbox, {"tests/test_x.py": (None, text)}) == {}

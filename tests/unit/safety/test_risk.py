@@ -1,0 +1,42 @@
+"""The risk score names what it rests on, and rests on nothing that only looks like it."""
+
+import pytest
+
+from domain.changes import Change, ChangeStatus, FileChange
+from safety.risk import assess
+
+
+def _parts(path: str, status: ChangeStatus = ChangeStatus.modified) -> set[str]:
+    file = FileChange(path=path, status=status, additions=1, deletions=1)
+    change = Change(
+        merge_base="a", head_sha="b", files=(file,), not_looked_at=(), total_files=1, additions=1, deletions=1
+    )
+    return {part.code for part in assess(change, ()).parts}
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("app/auth.py", "area.access"),
+        ("web/session/store.ts", "area.access"),
+        ("config/permissions.yml", "area.access"),
+        (".github/workflows/ci.yml", "area.pipeline"),
+        ("requirements/dev.txt", None),
+        ("requirements-dev.txt", "area.dependencies"),
+        ("requirements/extras/auth.txt", None),
+        ("docs/authentication.md", None),
+        ("src/author.py", None),
+        ("src/oauth2/flow.py", "area.access"),
+        ("lib/authorize.rb", "area.access"),
+        ("tests/test_auth.py", None),
+    ],
+)
+def test_areas(path: str, part: str | None) -> None:
+    assert _parts(path) == ({part} if part else set())
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"), [("tests/test_a.py", True), ("web/a.spec.ts", True), ("tests/unit/__init__.py", False)]
+)
+def test_deleted_tests(path: str, is_one: bool) -> None:
+    assert ("tests.deleted" in _parts(path, ChangeStatus.deleted)) is is_one
