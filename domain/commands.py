@@ -70,13 +70,18 @@ class EndPullRequest(Command):
 
 
 class EndInstallation(Command):
-    """The App was uninstalled or suspended, or lost repositories: stop what runs there."""
+    """The App was uninstalled or suspended, or lost repositories: stop what runs there, and purge what is lost."""
 
     kind: Literal["end_installation"] = "end_installation"
     installation_id: int
     repository_ids: tuple[int, ...] | None  # None: all of them
-    why: str
+    why: str  # deleted | suspend | removed
     sender: Sender
+
+    @property
+    def is_for_good(self) -> bool:
+        """A suspended installation may be resumed."""
+        return self.why != "suspend"
 
 
 class ReportMergeGroup(Command):

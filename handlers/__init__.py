@@ -6,7 +6,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
-from handlers import checks, installation, issue_comment, merge_group, pull_request, review, review_comment, thread
+from handlers import (
+    checks,
+    installation,
+    issue_comment,
+    merge_group,
+    pull_request,
+    repository,
+    review,
+    review_comment,
+    thread,
+)
 
 Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
 """Takes the payload and our App's id."""
@@ -16,6 +26,7 @@ HANDLERS: Mapping[str, Handler] = {
     "check_run": checks.handle_run,
     "check_suite": checks.handle_suite,
     "merge_group": merge_group.handle,
+    "repository": repository.handle,
     "installation": installation.handle,
     "installation_repositories": installation.handle_repositories,
     "issue_comment": issue_comment.handle,
@@ -31,7 +42,6 @@ NOT_USED_YET = frozenset(
         "installation_target",
         "push",
         "deployment_status",
-        "repository",
     }
 )
 """Events that later capabilities need and the App subscribes to already (SPEC W2)."""

@@ -1,8 +1,9 @@
 """Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from domain.events import EventType
 from domain.ids import new_id
@@ -87,6 +88,15 @@ async def latest_review(
     async with database.transaction() as session:
         row = await session.scalar(query if before is None else query.where(RunRow.id < before))
         return None if row is None else Review.model_validate(row.output)
+
+
+async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
+    """Remove the checkpoints of all runs in these repositories, or of one run."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    if run is not None:
+        of_runs = of_runs.where(RunRow.id == run.id)
+    async with database.transaction() as session:
+        await session.execute(delete(CheckpointRow).where(CheckpointRow.run_id.in_(of_runs)))
 
 
 def _of_phase(run: Run, phase: Phase):

@@ -1,6 +1,6 @@
 """Keeps the last valid version of each configuration file, which holds while the file is broken."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -33,7 +33,7 @@ class LastValid:
 
 def of_repository(repository: RepositoryRef) -> Scope:
     """A repository's own file."""
-    return Scope(f"repository {repository.id}", repository.installation_id, is_organisation=False)
+    return Scope(_name(repository.id), repository.installation_id, is_organisation=False)
 
 
 def of_organisation(repository: RepositoryRef) -> Scope:
@@ -66,7 +66,14 @@ async def forget(database: Database, scope: Scope) -> None:
         await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
 
 
-async def purge(database: Database, installation_id: int) -> None:
-    """The App was uninstalled."""
+async def purge(database: Database, installation_id: int, repository_ids: Sequence[int] | None = None) -> None:
+    """The App was uninstalled, or lost some repositories."""
+    lost = delete(ConfigurationRow).where(ConfigurationRow.installation_id == installation_id)
+    if repository_ids is not None:
+        lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
     async with database.transaction() as session:
-        await session.execute(delete(ConfigurationRow).where(ConfigurationRow.installation_id == installation_id))
+        await session.execute(lost)
+
+
+def _name(repository_id: int) -> str:
+    return f"repository {repository_id}"

@@ -201,6 +201,13 @@ async def active_of_installation(
         return [_run(row) for row in await session.scalars(query)]
 
 
+async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+    """The ids of the repositories in which an installation ever ran something."""
+    query = select(RunRow.repository_id).where(RunRow.installation_id == installation_id).distinct()
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
 _EVENTS = {
     RunState.running: EventType.run_started,
     RunState.waiting: EventType.run_waiting,

@@ -32,6 +32,7 @@ from memory.runs import Admission, Candidate
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.obey import Obedience
+from pipeline.purging import purge
 from pipeline.services import Services
 from pipeline.standing import give_ok, look
 from pipeline.steps import noted
@@ -106,8 +107,7 @@ class Dispatch:
             case EndPullRequest():
                 return await self._end_closed(command)
             case EndInstallation():
-                ended = await self._end_active(command.installation_id, command.repository_ids, ReasonCode.access_lost)
-                return _ended(ended)
+                return await self._end_installation(command)
             case ReportMergeGroup():
                 return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
@@ -161,6 +161,17 @@ class Dispatch:
         for repository, number in active:
             await self._end(RepositoryRef.model_validate(repository), number, reason)
         return len(active)
+
+    async def _end_installation(self, command: EndInstallation) -> str:
+        installation_id, repository_ids = command.installation_id, command.repository_ids
+        ended = _ended(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
+        if not command.is_for_good:
+            return ended
+        purged = await self._journal.step("purge", lambda: self._purge(installation_id, repository_ids))
+        return f"{ended}, {purged} purged"
+
+    async def _purge(self, installation_id: int, repository_ids: Sequence[int] | None) -> JsonValue:
+        return await purge(self._services, installation_id, repository_ids)
 
     async def _start(self, run: Run, superseded: Sequence[Run]) -> None:
         """Show the first sign, queue the run's work, and stop what it supersedes.

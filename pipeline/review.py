@@ -22,6 +22,7 @@ from pipeline.configuration import Loaded
 from pipeline.journal import WorkflowJournal
 from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
+from pipeline.purging import purge_copies
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS, exclusion, nothing_left
 from safety.quota import WINDOW, over_quota
@@ -260,12 +261,21 @@ class ReviewRun:
 
         async def close() -> JsonValue:
             await self._close_books()
+            await self._leave_nothing()
             await self._publisher.close(self._run)
             return None
 
         self._is_over = True
         await self._try("close the check", close)
         return RunState.cancelled.value
+
+    async def _leave_nothing(self) -> None:
+        """Where access was lost, what this run read and kept after the purge goes, too."""
+        run = self._run
+        ended = await runs.get(self._services.database, run.id)
+        if ended is not None and ended.reason is ReasonCode.access_lost:
+            await checkpoints.purge(self._services.database, (run.repository.id,), run)
+            await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
     async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> None:
         """A last word on GitHub. Where it cannot be said, not even later, the run ends all the same."""

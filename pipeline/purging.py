@@ -1,0 +1,32 @@
+"""Removes what Forge keeps of the code of repositories it lost; what it did and what that cost stays known."""
+
+from collections.abc import Sequence
+
+from domain.errors import CodeAccessError
+from memory import checkpoints, configurations, runs
+from pipeline.services import Services
+
+
+async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
+    """Remove mirrors, kept configurations and checkpoints; how many repositories that were. May be repeated.
+
+    :param repository_ids: None: all of the installation.
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    await configurations.purge(services.database, installation_id, repository_ids)  # the organisation's, too
+    if repository_ids is None:
+        repository_ids = await runs.repositories(services.database, installation_id)
+    await checkpoints.purge(services.database, repository_ids)
+    await purge_copies(services, installation_id, repository_ids)
+    return len(repository_ids)
+
+
+async def purge_copies(services: Services, installation_id: int, repository_ids: Sequence[int]) -> None:
+    """Remove what can be read again where access comes back: mirrors and kept configurations.
+
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    await configurations.purge(services.database, installation_id, repository_ids)
+    removed = [await services.mirrors.remove(each) for each in repository_ids]
+    if not all(removed):
+        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
