@@ -38,7 +38,8 @@ _AREAS = (
         20,
         "Touches authentication, permissions, cryptography or payments",
         r"^(?!.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
-        r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?|payments?|billing)([/_.-]|$)",
+        r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
+        r"|payments?|billing)([/_.-]|$)",
     ),
     _area(
         "pipeline", 15, "Touches continuous integration", r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"
