@@ -137,7 +137,7 @@ def _skipped(file: FileChange, never_send: Sequence[str]) -> str | None:
         return "no line of it changed"
     path = PurePosixPath(file.path.lower())
     if path.suffix in _PROSE or path.stem in _PROSE_NAMES:
-        return "prose, which the model does not review"
+        return "text, which the model does not review"
     if path.suffix in _DATA:
         return "data, which the model does not review"
     return None
