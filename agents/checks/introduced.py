@@ -1,5 +1,6 @@
 """Decides which findings a change introduced: those at head that were not there at the merge base."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -21,7 +22,8 @@ def introduced(
     """The findings of one file that the change introduced, in the order of ``head``.
 
     A finding was there before if the merge base has one of the same rule and message (numbers aside) on the line
-    that became its line, or else, for code that moved, on a line that reads the same but for white space.
+    that became its line, or else, for code that moved, on a line that reads the same but for white space, or else on
+    one that differs in numbers and comments only, e.g. a newer version of what is used. A credential is new then.
     Every finding of the merge base explains at most one at head.
 
     :param change: the file's hunks, which map lines of the merge base to lines at head.
@@ -35,10 +37,15 @@ def introduced(
         lambda finding: finding.line,
         lambda finding: None if finding.line is None else change.head_line(finding.line) or _GONE,
     )
-    new, _ = _unexplained(
+    by_text = _unexplained(
         *by_line,
         lambda finding: _text(head_lines, finding.line),
         lambda finding: _text(base_lines, finding.line),
+    )
+    new, _ = _unexplained(
+        *by_text,
+        lambda finding: _gist(head_lines, finding) or _NEW,
+        lambda finding: _gist(base_lines, finding) or _GONE,
     )
     return tuple(new)
 
@@ -54,6 +61,7 @@ def on_added_lines(change: FileChange, head: Sequence[Some]) -> tuple[Some, ...]
 
 
 _GONE = -1
+_NEW = -2
 
 
 def _unexplained(
@@ -84,6 +92,14 @@ def _unexplained(
 
 def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashable:
     return trail(finding.rule, "", finding.message), place(finding)
+
+
+def _gist(lines: Sequence[str], finding: RawFinding) -> str | None:
+    """The line without its numbers and its comment; nothing for a credential, which is made of such differences."""
+    text = _text(lines, finding.line)
+    if text is None or finding.rule.startswith("secret/"):
+        return None
+    return re.sub(r"\d+", "0", re.sub(r"\s#.*$", "", text))
 
 
 def _text(lines: Sequence[str], line: int | None) -> str | None:

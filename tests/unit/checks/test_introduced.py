@@ -97,3 +97,16 @@ def test_numbers_in_messages_may_change() -> None:
 def test_findings_about_the_whole_file() -> None:
     assert new(["a"], ["b"], [finding(None, "x")], [finding(None, "x")]) == ()
     assert len(new(["a"], ["b"], [], [finding(None, "x")])) == 1
+
+
+def test_another_version_of_the_same_is_nothing_new() -> None:
+    base, head = ["uses: a/b@v1", "uses: c/d@v1"], ["uses: a/b@v3  # newer", "uses: e/f@v1", "uses: c/d@v1.2"]
+    before = [finding(line, "not pinned") for line in (1, 2)]
+    now = [finding(line, "not pinned") for line in (1, 2, 3)]
+    assert [each.line for each in new(base, head, before, now)] == [2, 3]
+
+
+def test_another_credential_is_new() -> None:
+    before, now = [finding(1, "a key", "secret/aws")], [finding(1, "a key", "secret/aws")]
+    assert len(new(["key = 'AKIA1'"], ["key = 'AKIA2'"], before, now)) == 1
+    assert new(["key = 'AKIA1'"], ["key = 'AKIA1'", "more"], before, now) == ()
