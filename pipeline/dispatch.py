@@ -22,7 +22,7 @@ from domain.commands import (
     ReviewCheckedHead,
     ReviewPullRequest,
 )
-from domain.errors import CodeHostError, ForgeError, Superseded
+from domain.errors import CodeHostError, Forbidden, ForgeError, NotFound, Superseded
 from domain.ports import PullRequest
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run
@@ -87,6 +87,9 @@ class Dispatch:
         """Do what the command asks and record what became of it."""
         try:
             outcome = await self._act(self._command)
+        except (Forbidden, NotFound) as error:  # uninstalled, suspended, deleted: there is nobody to tell
+            log.warning("delivery.ignored", guid=self._guid, error=str(error))
+            outcome = f"ignored: {error.message}"
         except ForgeError as error:
             log.warning("delivery.failed", guid=self._guid, error=str(error))
             outcome = f"failed: {error.message}"

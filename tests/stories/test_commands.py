@@ -147,7 +147,14 @@ async def test_status_cost_history_view_explain(told: Story) -> None:
     await carol.reply(comment, "/forge explain")
     await told.rest()
     [answer] = told.answers(pull)
-    for part in ("**done**", "0 tokens", "budget of the review phase", "200.00 USD", "| began | head |", "request changes"):
+    for part in (
+        "**done**",
+        "0 tokens",
+        "budget of the review phase",
+        "200.00 USD",
+        "| began | head |",
+        "request changes",
+    ):
         assert part in answer.body
     [explained] = told.thread_answers(pull, comment)
     assert "ruff/F821" in explained.body

@@ -8,6 +8,11 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from domain import texts
+from memory import deliveries
+from memory.database import sync_engine
+from memory.deliveries import Delivery
+from pipeline.engine import client
+from pipeline.intake import Intake
 from simulator import Simulator
 from simulator.state import Repository
 from tests.databases import Backend, drop, fresh
@@ -17,6 +22,22 @@ from tests.threats.conftest import HURRIED
 from tests.threats.knocking import door, knock, opened
 from tests.threats.outages import administer, disconnect, outage
 from tests.threats.serving import serving
+
+
+async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: Story) -> None:
+    """A delivery that was accepted before an upgrade or a downgrade is not left open for ever."""
+    engine = sync_engine(told.forge.settings.database_url)
+    intake = Intake(engine, client(engine))
+    intake.start()
+    moment = told.clock.now()
+    assert await intake.accept(Delivery("stored", "pull_request", "opened", moment, {"kind": "of_the_future"}, ""))
+    await intake.stop()
+    engine.dispose()
+    await told.rest()
+    row = await deliveries.find(told.forge.services.database, "stored")
+    assert row is not None
+    assert row.finished_at is not None
+    assert "stored by another version" in row.reason
 
 
 async def test_t_d5_the_door_while_the_database_is_away(told: Story) -> None:
