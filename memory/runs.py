@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select, update
+from sqlalchemy import String, cast, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat
@@ -14,7 +14,8 @@ from domain.replies import Past
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import ledger
 from memory.database import Database, upsert
-from memory.tables import PullRequestRow, RunRow
+from memory.tables import DeliveryRow, PullRequestRow, RunRow
+from safety.quota import Begun
 
 _FINAL = [state.value for state in RunState if state.is_final]
 
@@ -137,16 +138,30 @@ async def get(database: Database, run_id: str) -> Run | None:
         return None if row is None else _run(row)
 
 
-async def begun_by_pushes(database: Database, run: Run, since: datetime) -> tuple[int, int]:
-    """How many runs events of pull requests began since a moment: on this pull request, and in its repository."""
-    query = select(func.count()).where(
-        RunRow.repository_id == run.repository.id,
-        RunRow.trigger == Trigger.pull_request.value,
-        RunRow.created_at > since,
+async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begun:
+    """How many runs events of pull requests began since a moment, up to this run; what was refused does not count."""
+    query = (
+        select(func.count())
+        .select_from(RunRow)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.trigger == Trigger.pull_request.value,
+            RunRow.reason != ReasonCode.guard.value,
+            RunRow.created_at > since,
+            RunRow.id <= run.id,
+        )
     )
+    sender = DeliveryRow.command["sender"]["id"].as_integer()
+    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
     async with database.transaction() as session:
-        here = await session.scalar(query.where(RunRow.number == run.number)) or 0
-        return here, await session.scalar(query) or 0
+        who = await session.scalar(
+            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run.id)
+        )
+        return Begun(
+            on_pull_request=await session.scalar(query.where(RunRow.number == run.number)) or 0,
+            by_sender=await session.scalar(query.join(DeliveryRow, admission).where(sender == who)) or 0,
+            in_repository=await session.scalar(query) or 0,
+        )
 
 
 async def began(database: Database, run_id: str) -> datetime | None:

@@ -128,7 +128,7 @@ class ReviewRun:
             pull_request=pull_request,
             excluded=None if reason is None else reason.text,
             paused_by=await permits.paused_by(self._services.database, self._run.repository),
-            over_quota=await self._over_quota(),
+            over_quota=await self._over_quota(pull_request),
         ).model_dump(mode="json")
 
     async def _configuration(self) -> Loaded:
@@ -137,12 +137,13 @@ class ReviewRun:
             services.host, services.database, self._run.repository, services.ceilings.of_configuration
         )
 
-    async def _over_quota(self) -> str | None:
+    async def _over_quota(self, pull_request: PullRequest) -> str | None:
         """Only what pushes began is counted and bounded: a person who asks is answered."""
         if self._run.trigger is not Trigger.pull_request:
             return None
         since = self._services.clock.now() - WINDOW
-        reason = over_quota(*await runs.begun_by_pushes(self._services.database, self._run, since))
+        begun = await runs.begun_by_pushes(self._services.database, self._run, since)
+        reason = over_quota(begun, from_fork=pull_request.is_from_fork(self._run.repository.id))
         return None if reason is None else reason.text
 
     async def _refuse(self, why: str) -> JsonValue:
