@@ -1,6 +1,6 @@
-"""Writes ``docs/configuration.md`` and ``docs/forge.schema.json`` from the models, so that they tell the same story.
+"""Writes the pages of ``docs`` that come from the code, so that both tell the same story.
 
-``python -m bot.schema docs`` writes both; a test fails when they are out of date.
+``python -m bot.schema docs`` writes them all; a test fails when one is out of date.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from bot import command_page
 from domain import schema
 from domain.configuration import STANDARD_GATES
 from domain.presets import PRESETS, flattened
@@ -93,7 +94,8 @@ def markdown() -> str:
 
 
 def write(folder: Path) -> None:
-    """Write both files."""
+    """Write the pages."""
+    (folder / "commands.md").write_text(command_page.markdown(), encoding="utf-8")
     (folder / "configuration.md").write_text(markdown(), encoding="utf-8")
     (folder / "forge.schema.json").write_text(json_schema(), encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bot import command_page
 from bot import schema as pages
 from domain import schema
 from domain.configuration import Configuration
@@ -14,6 +15,7 @@ def test_pages_are_up_to_date() -> None:
     """Run ``make docs`` if this fails."""
     assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
     assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == command_page.markdown()
 
 
 def test_every_section_has_a_heading_and_every_key_a_line() -> None:
