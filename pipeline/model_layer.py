@@ -27,7 +27,7 @@ from domain.configuration import Configuration
 from domain.errors import CodeAccessError, Superseded
 from domain.findings import Finding, Layer, place
 from domain.ports import PullRequest
-from domain.redaction import outgoing, unquoted
+from domain.redaction import OWN, outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
 from memory import checkpoints, permits, runs
@@ -176,7 +176,8 @@ class ModelLayer:
 
     async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
         async def asked() -> JsonValue:
-            return (await ask(question, schema, model, self._purse())).model_dump(mode="json")
+            answer = await ask(question, schema, model, self._purse())
+            return OWN.values(answer.model_dump(mode="json"))  # what a provider repeats is not even kept
 
         return Answer.model_validate(await self._journal.step(f"ask: {question.key}", asked))
 

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +29,9 @@ _COMMAND = [sys.executable, "-c", "from bot.cli import main; main()", "serve"]
 class Serving:
     """One `forge serve`, and the GitHub it works for."""
 
-    def __init__(self, github: Simulator, url: str, folder: Path) -> None:
+    def __init__(self, github: Simulator, url: str, folder: Path, more: Mapping[str, str]) -> None:
         self.github = github
+        self.url_of_database = url
         self.database = Database(url)
         self._folder = folder
         self._environment = {
@@ -47,7 +48,10 @@ class Serving:
             "FORGE_LOG_FORMAT": "json",
             "FORGE_WRITE_INTERVAL": "0",
             "FORGE_QUEUE_POLLING": "0.05",
+            **more,
         }
+        if "FORGE_PRIVATE_KEY_PATH" in more:
+            del self._environment["FORGE_PRIVATE_KEY"]
         self._process: asyncio.subprocess.Process | None = None
         self._log: asyncio.Task[None] | None = None
         self._port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -138,11 +142,17 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(backend: Backend, folder: Path) -> AsyncGenerator[Serving]:
-    """A Forge that serves; the invariants are checked after it."""
-    url = fresh(backend, folder)
+async def serving(
+    backend: Backend, folder: Path, more: Mapping[str, str] = {}, password: str = ""
+) -> AsyncGenerator[Serving]:
+    """A Forge that serves; the invariants are checked after it.
+
+    :param more: of its environment.
+    :param password: in the address of the database; the tests' PostgreSQL asks for none.
+    """
+    url = fresh(backend, folder).replace(":@", f":{password}@")
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
-        forge = Serving(github, url, folder)
+        forge = Serving(github, url, folder, more)
         await forge.start()
         try:
             yield forge
