@@ -98,7 +98,7 @@ async def check(
         layers=checked.layers,
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
-        risk=assess(change, findings, author, configuration.paths.sensitive),
+        risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing),
     )
 
 

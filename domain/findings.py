@@ -89,6 +89,11 @@ class RawFinding(BaseModel):
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
     @property
+    def is_credential(self) -> bool:
+        """Whether it is about a credential that stands in the change: removing the line does not undo that."""
+        return self.rule.startswith("secret/")
+
+    @property
     def weight(self) -> tuple[int, float, str, int]:
         """Sorts findings: the gravest and surest first, then by place."""
         return -self.severity.rank, -self.confidence, self.path, self.line or 0

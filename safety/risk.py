@@ -65,6 +65,8 @@ _SIZES = ((1000, 20), (500, 14), (200, 8), (50, 3))  # changed lines above → p
 _SPREADS = ((50, 10), (20, 6), (10, 3))  # files above → points
 _FINDINGS = {Severity.critical: (40, 60), Severity.error: (12, 30), Severity.warning: (2, 10)}  # each, at most
 
+_SILENCING = 4  # points for comments that keep a tool from speaking
+
 _TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$")
 _SOURCE = re.compile(r"\.(py|js|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|c|cc|cpp|h|hpp|swift|scala|sh)$")
 
@@ -83,12 +85,17 @@ def level(score: int) -> RiskLevel:
 
 
 def assess(
-    change: Change, findings: Sequence[RawFinding], author: Author = Author(), sensitive: Sequence[str] = ()
+    change: Change,
+    findings: Sequence[RawFinding],
+    author: Author = Author(),
+    sensitive: Sequence[str] = (),
+    silencing: int = 0,
 ) -> Risk:
     """The risk of a change.
 
     :param findings: what the layers found so far.
     :param sensitive: glob patterns of the repository's configuration (``paths.sensitive``).
+    :param silencing: how many added lines hold a comment that keeps a tool from speaking.
     """
     parts = [
         *_size(change),
@@ -96,6 +103,7 @@ def assess(
         *_from_findings(findings),
         *_tests(change.files),
         *_coverage(change),
+        *_silencing(silencing),
         *_author(author),
     ]
     return _total(parts)
@@ -176,6 +184,13 @@ def _coverage(change: Change) -> list[RiskPart]:
     return [
         RiskPart(code="unseen", points=25, text=f"Source that was not looked at: {_named([e.path for e in unseen])}")
     ]
+
+
+def _silencing(lines: int) -> list[RiskPart]:
+    if not lines:
+        return []
+    noun = "line" if lines == 1 else "lines"
+    return [RiskPart(code="silencing", points=_SILENCING, text=f"Silences checks on {lines:,} {noun}")]
 
 
 def _author(author: Author) -> list[RiskPart]:

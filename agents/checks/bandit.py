@@ -43,10 +43,13 @@ _RATED: Mapping[str, Severity | None] = {
 }
 
 
-async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
-    """Scan both versions of Python files. A file that cannot be scanned does not keep the others from it."""
+async def check(files: Sequence[Subject], shift: Shift, *, heeding: bool) -> ToolReport:
+    """Scan both versions of Python files. A file that cannot be scanned does not keep the others from it.
+
+    :param heeding: whether comments that silence bandit count.
+    """
     small = [file for file in files if len(file.head) <= _LARGEST]
-    answers, problem = await each(small, _request, lambda file: file.path, "bandit", shift)
+    answers, problem = await each(small, lambda file: _request(file, heeding), lambda file: file.path, "bandit", shift)
     head: list[RawFinding] = []
     base: list[RawFinding] = []
     unread: set[str] = set()
@@ -68,10 +71,11 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     )
 
 
-def _request(file: Subject) -> JsonValue:
+def _request(file: Subject, heeding: bool) -> JsonValue:
     return {
         "head": base64.b64encode(file.head).decode(),
         "base": None if file.base is None or len(file.base) > _LARGEST else base64.b64encode(file.base).decode(),
+        "heeding": heeding,
     }
 
 

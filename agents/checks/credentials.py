@@ -99,7 +99,7 @@ def _finding(path: str, kind: str, line: int) -> RawFinding:
             f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
             if certain
             else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
-            "if not, add `pragma: allowlist secret` to the line."
+            "if not, a person with write access other than the author can dismiss this."
         ),
         layer=Layer.security,
         help_url=_HELP,

@@ -50,5 +50,6 @@ def _topic(finding: Finding) -> str:
     return f"{finding.rule}: {finding.message}"
 
 
-def _weight(finding: Finding) -> tuple[int, float, int]:
-    return finding.severity.rank, finding.confidence, finding.layer
+def _weight(finding: Finding) -> tuple[bool, int, float, int]:
+    """Of a credential, the finding that is followed into the history."""
+    return finding.is_credential, finding.severity.rank, finding.confidence, finding.layer

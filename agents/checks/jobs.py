@@ -40,11 +40,14 @@ class _Bandit:
     def __init__(self) -> None:
         self._manager = BanditManager(BanditConfig(), "file", quiet=True, profile={"exclude": BANDIT_UNASKED})
 
-    def scan(self, content: bytes) -> list[JsonValue] | None:
-        """The issues of one file; None if it could not be parsed."""
+    def scan(self, content: bytes, heeding: bool) -> list[JsonValue] | None:
+        """The issues of one file; None if it could not be parsed.
+
+        :param heeding: whether comments with ``nosec`` count.
+        """
         manager = self._manager
         manager.results, manager.skipped, manager.scores = [], [], []
-        manager.ignore_nosec = b"nosec" not in content  # spares bandit the tokenizer
+        manager.ignore_nosec = not heeding or b"nosec" not in content  # spares bandit the tokenizer
         manager._parse_file("./file.py", io.BytesIO(content), ["./file.py"])  # pyright: ignore[reportPrivateUsage]
         if manager.skipped:
             return None
@@ -71,11 +74,11 @@ def _scanner() -> _Bandit:
 
 def bandit(request: Any) -> JsonValue:
     """Scan one file at head and, only if there is something to compare, at the merge base."""
-    scanner = _scanner()
-    head = scanner.scan(base64.b64decode(request["head"]))
+    scanner, heeding = _scanner(), bool(request["heeding"])
+    head = scanner.scan(base64.b64decode(request["head"]), heeding)
     base: list[JsonValue] | None = []
     if head and request["base"] is not None:
-        base = scanner.scan(base64.b64decode(request["base"]))
+        base = scanner.scan(base64.b64decode(request["base"]), heeding)
     return {"head": head, "base": base}
 
 
@@ -125,8 +128,8 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     assert extension_loader.MANAGER.plugins
     content = base64.b64encode(_EXAMPLE).decode()
-    bandit({"head": content, "base": content})
-    bandit({"head": base64.b64encode(b"def (").decode(), "base": None})
+    bandit({"head": content, "base": content, "heeding": True})
+    bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
     scan_secrets([{"path": path, "added": [[1, line]], "removed": []} for path in ("a.py", "a.yml", "a.go", "a")])
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})

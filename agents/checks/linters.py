@@ -21,26 +21,35 @@ def matching(linter: Linter, files: Sequence[Subject]) -> list[Subject]:
 
 
 async def check(
-    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, level: int, *, seconds: float
+    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
 ) -> ToolReport:
     """Run a linter on both versions of its files.
 
     :param level: sandbox level; the linter may execute what it looks at.
+    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
     :raises ToolError: the linter could not do its work.
     """
     if not files:
         return ToolReport()
+    old = [file for file in files if file.base is not None]
     with sandbox.folder() as folder:
         await asyncio.to_thread(write_versions, folder, files)
         head, base = await asyncio.gather(
-            _run(linter, HEAD, folder, files, sandbox, level, seconds),
-            _run(linter, BASE, folder, [file for file in files if file.base is not None], sandbox, level, seconds),
+            _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
+            _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
         )
     return ToolReport(head, base, files=len(files))
 
 
 async def _run(
-    linter: Linter, side: str, folder: Path, files: Sequence[Subject], sandbox: Sandbox, level: int, seconds: float
+    linter: Linter,
+    side: str,
+    folder: Path,
+    files: Sequence[Subject],
+    sandbox: Sandbox,
+    level: int,
+    heeding: bool,
+    seconds: float,
 ) -> tuple[RawFinding, ...]:
     if not files:
         return ()
@@ -53,7 +62,7 @@ async def _run(
         raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
-        return sarif.read(done.stdout.data, linter.name, lines, str(sandbox.seen(root, level)))
+        return sarif.read(done.stdout.data, linter.name, lines, str(sandbox.seen(root, level)), heeding=heeding)
     except ToolError as error:
         said = bounded(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")

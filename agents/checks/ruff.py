@@ -3,13 +3,13 @@
 import asyncio
 import codecs
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from agents.checks.fixes import Edit, whole_lines
 from agents.checks.ruff_settings import RuffSettings, settings_for, without_configuration
+from agents.checks.silencing import PYLINT
 from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_written
 from agents.checks.words import bounded, message
 from domain.errors import ToolError
@@ -39,10 +39,6 @@ _BY_CATEGORY = {
 }
 
 
-_SILENCED = re.compile(r"#\s*pylint:\s*disable(-next)?=")
-"""Whoever wrote this has seen the same remark of another linter and decided."""
-
-
 async def check(
     files: Sequence[Subject],
     folder: Path,
@@ -51,17 +47,19 @@ async def check(
     *,
     project: Mapping[str, bytes],
     first_party: Sequence[str],
+    heeding: bool,
     seconds: float,
 ) -> ToolReport:
     """Lint both versions of the files that are written below ``folder``, at a sandbox level.
 
+    :param heeding: whether comments that silence ruff count.
     :raises ToolError: ruff could not do its work.
     """
     usable = [file for file in files if can_be_written(file.path)]
     groups: dict[RuffSettings, list[Subject]] = {}
     for file in usable:
         groups.setdefault(settings_for(file.path, project, first_party), []).append(file)
-    runs = [_Run(sandbox, level, folder, settings, members, seconds) for settings, members in groups.items()]
+    runs = [_Run(sandbox, level, folder, settings, members, heeding, seconds) for settings, members in groups.items()]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     notes = dict.fromkeys(report.note for report in reports if report.note)
@@ -85,6 +83,7 @@ class _Run:
         folder: Path,
         settings: RuffSettings,
         files: Sequence[Subject],
+        heeding: bool,
         seconds: float,
     ) -> None:
         self._sandbox = sandbox
@@ -92,6 +91,7 @@ class _Run:
         self._folder = folder
         self._settings = settings
         self._files = {file.path: file for file in files}
+        self._heeding = heeding
         self._seconds = seconds
 
     async def report(self) -> ToolReport:
@@ -114,7 +114,8 @@ class _Run:
     async def _lint(self, side: str, paths: Sequence[str]) -> tuple[RawFinding, ...]:
         if not paths:
             return ()
-        done = await self._ruff(side, paths, "check", "--output-format=json", "--exit-zero", "--no-fix")
+        silenced = () if self._heeding else ("--ignore-noqa",)
+        done = await self._ruff(side, paths, "check", "--output-format=json", "--exit-zero", "--no-fix", *silenced)
         found = [self._finding(side, entry) for entry in _entries(done)]
         return tuple(finding for finding in found if finding is not None)
 
@@ -187,7 +188,7 @@ class _Run:
         first, last = min(first, len(lines)), min(last, len(lines))
         category = _category(code)
         severity = _severity(code, category)
-        if severity is not Severity.error and _SILENCED.search("\n".join(lines[first - 1 : last])):
+        if self._heeding and severity is not Severity.error and PYLINT.search("\n".join(lines[first - 1 : last])):
             return None
         return RawFinding(
             rule=f"ruff/{code}",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agents.checks import bandit, credentials, linters, ruff, scripts, workflows
+from agents.checks import bandit, credentials, linters, ruff, scripts, silencing, workflows
 from agents.checks.dependencies import vulnerable
 from agents.checks.identity import identified, without_repetitions
 from agents.checks.introduced import introduced, on_added_lines
@@ -25,10 +25,11 @@ from safety.containment import PARSERS, Containment, Origin
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What layers 1 and 2 found, gravest first, and what each tool did."""
+    """What layers 1 and 2 found, gravest first, what each tool did, and how many added lines silence one."""
 
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
+    silencing: int = 0
 
 
 async def run_checks(
@@ -60,7 +61,9 @@ async def run_checks(
         outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
     outcomes.append(_compared_dependencies(change, dependencies))
     outcomes = _with_unparsed(outcomes)
-    return CheckResult(_kept(files, outcomes), _layers(outcomes, dependencies is not None))
+    silenced = silencing.added(files)
+    layers = _with_silenced(_layers(outcomes, dependencies is not None), silenced, origin)
+    return CheckResult(_kept(files, outcomes), layers, silencing.lines(silenced) if silencing.counts(origin) else 0)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def _tools(
     origin: Origin,
 ) -> list[_Tool]:
     """Every tool that has something to look at."""
-    sandbox, seconds = toolbox.sandbox, toolbox.seconds
+    sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, silencing.counts(origin)
     shift = Shift(toolbox.pool, seconds)
     python = [file for file in files if file.is_python]
     automation = [file for file in files if workflows.is_workflow(file.path)]
@@ -103,17 +106,27 @@ def _tools(
         return _Tool(name, Layer.security, toolbox.for_worker(name, origin=origin), lambda _: check())
 
     def lint(level: int) -> Awaitable[ToolReport]:
-        return ruff.check(python, folder, sandbox, level, project=project, first_party=first_party, seconds=seconds)
+        return ruff.check(
+            python,
+            folder,
+            sandbox,
+            level,
+            project=project,
+            first_party=first_party,
+            heeding=heeding,
+            seconds=seconds,
+        )
 
     tools: list[_Tool] = []
     if python:
-        tools += [program("ruff", Layer.static, lint), worker("bandit", lambda: bandit.check(python, shift))]
+        scan = worker("bandit", lambda: bandit.check(python, shift, heeding=heeding))
+        tools += [program("ruff", Layer.static, lint), scan]
     if files:
         tools.append(worker("detect-secrets", lambda: credentials.check(files, shift)))
     if automation:
 
         def audit(level: int) -> Awaitable[ToolReport]:
-            return workflows.check(automation, folder, sandbox, level, seconds=seconds)
+            return workflows.check(automation, folder, sandbox, level, heeding=heeding, seconds=seconds)
 
         tools.append(program("zizmor", Layer.security, audit))
     if shell:
@@ -124,11 +137,12 @@ def _tools(
 def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, origin: Origin) -> _Tool:
     matching = linters.matching(linter, files)
     where = toolbox.for_program(linter.name, origin=origin, executes=True)
+    heeding, seconds = silencing.counts(origin), toolbox.seconds
     return _Tool(
         linter.name,
         Layer.static,
         where if matching else Containment(PARSERS),
-        lambda level: linters.check(linter, matching, toolbox.sandbox, level, seconds=toolbox.seconds),
+        lambda level: linters.check(linter, matching, toolbox.sandbox, level, heeding=heeding, seconds=seconds),
     )
 
 
@@ -210,6 +224,18 @@ def _order(finding: Finding) -> tuple[int, str, int, str]:
 
 def _layers(outcomes: Sequence[_Outcome], compared: bool) -> tuple[LayerReport, ...]:
     return tuple(_layer(layer, outcomes, compared) for layer in (Layer.static, Layer.security))
+
+
+def _with_silenced(
+    layers: Sequence[LayerReport], silenced: Sequence[silencing.Silenced], origin: Origin
+) -> tuple[LayerReport, ...]:
+    """The layers, each with what silences its tools: never without a word."""
+    return tuple(
+        layer.model_copy(update={"note": " ".join(filter(None, [layer.note, said]))})
+        if (said := silencing.note(silenced, layer.layer, origin))
+        else layer
+        for layer in layers
+    )
 
 
 def _layer(layer: Layer, outcomes: Sequence[_Outcome], compared: bool) -> LayerReport:

@@ -15,13 +15,16 @@ _MOST_RESULTS = 2000
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
 
-def read(document: bytes, tool: str, lines: Mapping[str, int], root: str) -> tuple[RawFinding, ...]:
+def read(
+    document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True
+) -> tuple[RawFinding, ...]:
     """The findings of a SARIF document that lie in the files that were given to the tool.
 
     :param document: standard output of the tool.
     :param tool: first part of the rule ids.
     :param lines: path → number of lines, of the files it was given.
     :param root: the folder the tool believed it ran in; absolute paths below it are understood.
+    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
     :raises ToolError: the document is not SARIF, or holds more than anybody could want to read.
     """
     try:
@@ -33,13 +36,20 @@ def read(document: bytes, tool: str, lines: Mapping[str, int], root: str) -> tup
     results = [(run, result) for run in _tables(whole, "runs") for result in _tables(run, "results")]
     if len(results) > _MOST_RESULTS:
         raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
-    found = (_finding(run, result, tool, lines, root) for run, result in results)
+    found = (_finding(run, result, tool, lines, root) for run, result in results if not _is_suppressed(result, heeding))
     return tuple(finding for finding in found if finding is not None)
 
 
+def _is_suppressed(result: Table, heeding: bool) -> bool:
+    """SARIF 2.1.0, 3.35: ``inSource`` is a comment, ``external`` what the linter was told elsewhere."""
+    if heeding:
+        return bool(result.get("suppressions"))
+    return any(_text(each, "kind") == "external" for each in _tables(result, "suppressions"))
+
+
 def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], root: str) -> RawFinding | None:
-    """The finding of one result; None if it is suppressed, passed, or not about one of our files."""
-    if result.get("suppressions") or result.get("kind", "fail") not in ("fail", "open", "review"):
+    """The finding of one result; None if it passed or is not about one of our files."""
+    if result.get("kind", "fail") not in ("fail", "open", "review"):
         return None
     physical = _table(next(iter(_tables(result, "locations")), dict[str, object]()), "physicalLocation")
     path = _inside(_text(_table(physical, "artifactLocation"), "uri"), root)

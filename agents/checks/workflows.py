@@ -25,23 +25,28 @@ def is_workflow(path: str) -> bool:
     return _WORKFLOW.search(path) is not None
 
 
-async def check(files: Sequence[Subject], folder: Path, sandbox: Sandbox, level: int, *, seconds: float) -> ToolReport:
+async def check(
+    files: Sequence[Subject], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
     """Audit both versions of the files that are written below ``folder``, at a sandbox level.
 
+    :param heeding: whether comments that silence zizmor count.
     :raises ToolError: zizmor could not do its work.
     """
     known = {file.path: file for file in files if can_be_written(file.path)}
     if not known:
         return ToolReport()
     argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes", "--quiet")
+    silenced = () if heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
-    done = await sandbox.run(Command((*argv, *options, "--", HEAD, BASE), folder, seconds=seconds), level)
+    done = await sandbox.run(Command((*argv, *options, *silenced, "--", HEAD, BASE), folder, seconds=seconds), level)
     if done.status is None:
         raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
     if done.status != 0 or not done.stdout.is_complete:
         raise ToolError(f"zizmor failed: {bounded(done.stderr.data.decode(errors='replace'), 200)}")
     try:
-        found = [_finding(entry, known) for entry in json.loads(done.stdout.data)]
+        entries = json.loads(done.stdout.data)
+        found = [_finding(entry, known) for entry in entries if not (heeding and entry["ignored"])]
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
     sides = [pair for pair in found if pair is not None]
@@ -58,7 +63,7 @@ def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, Raw
     side, _, path = primary["symbolic"]["key"]["Local"]["verbatim_path"].removeprefix("./").partition("/")
     file = known.get(path)
     severity = _severity(entry["ident"], determined, primary["concrete"]["feature"])
-    if file is None or entry["ignored"] or severity is None:
+    if file is None or severity is None:
         return None
     lines = len(file.head_lines if side == HEAD else file.base_lines)
     location = primary["concrete"]["location"]

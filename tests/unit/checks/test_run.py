@@ -54,10 +54,11 @@ async def test_no_taste_unasked(toolbox: Toolbox) -> None:
 
 async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) -> None:
     text = "def f():\n    try:\n        g()\n    finally:\n        return 1{}\n\n\ndef g():\n    return None\n"
-    assert "ruff/B012" in await found(toolbox, {"a.py": (None, text.format(""))})
-    assert await found(toolbox, {"a.py": (None, text.format("  # pylint: disable=return-in-finally"))}) == {}
+    assert "ruff/B012" in await found(toolbox, {"a.py": (None, text.format(""))}, origin=Origin.member)
+    told: Versions = {"a.py": (None, text.format("  # pylint: disable=return-in-finally"))}
+    assert await found(toolbox, told, origin=Origin.member) == {}
     silenced = "def f():\n    return missing  # pylint: disable=undefined-variable\n"
-    assert "ruff/F821" in await found(toolbox, {"a.py": (None, silenced)})
+    assert "ruff/F821" in await found(toolbox, {"a.py": (None, silenced)}, origin=Origin.member)
 
 
 async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) -> None:

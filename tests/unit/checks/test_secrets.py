@@ -51,6 +51,9 @@ REAL = [
     ("keyword", "app/settings.py", 'DB_PASSWORD = "q9Zr4-Tk2w"'),
     ("keyword", "config/prod.yml", "  api_key: 8fJ2kLm9QwZx71"),
     ("keyword", ".env", "CLIENT_SECRET=8fJ2kLm9QwZx71"),
+    ("github-token", "a.py", f'TOKEN = "ghp_{some(36)}"  # pragma: allowlist secret'),
+    ("keyword", "app.py", 'DB_PASSWORD = "q9Zr4-Tk2w"  # pragma: whitelist secret'),
+    ("stripe-key", "a.go", f'key := "sk_live_{some(24)}" // gitleaks:allow'),
     ("keyword", "Main.java", 'String password = "Tr0ub4dor&3x";'),
 ]
 
@@ -90,7 +93,6 @@ HARMLESS = [
     ("a.py", '"https://user:password@site.org"'),
     ("a.py", 'f"https://{user}:{password}@site.org"'),
     ("a.py", '"postgres://me:l0calOnly9@localhost/x"'),
-    ("a.py", f'TOKEN = "ghp_{some(36)}"  # pragma: allowlist secret'),
     ("a.py", f'sid = "AC{some(32, HEX)}"'),
     ("style.css", ".password-input-3x { color: #a1b2c3 }"),
     ("a.js", "import { secret } from './lib/secrets2.js'"),

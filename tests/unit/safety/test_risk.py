@@ -40,3 +40,10 @@ def test_areas(path: str, part: str | None) -> None:
 )
 def test_deleted_tests(path: str, is_one: bool) -> None:
     assert ("tests.deleted" in _parts(path, ChangeStatus.deleted)) is is_one
+
+
+@pytest.mark.parametrize(("lines", "said"), [(1, "Silences checks on 1 line"), (2, "Silences checks on 2 lines")])
+def test_comments_that_silence_checks_cost_a_little(lines: int, said: str) -> None:
+    change = Change(merge_base="a", head_sha="b", files=(), not_looked_at=(), total_files=0, additions=0, deletions=0)
+    assert assess(change, ()).parts == ()
+    assert [(part.points, part.text) for part in assess(change, (), silencing=lines).parts] == [(4, said)]

@@ -1,0 +1,146 @@
+"""Comments that silence a tool: heeded for people who may write and said aloud, not heeded in code of strangers."""
+
+import json
+import shlex
+
+import pytest
+
+from agents.checks import Toolbox
+from domain.configuration import Linter
+from domain.findings import Layer
+from safety.containment import Origin
+from tests.unit.checks.building import Versions
+from tests.unit.checks.checking import checked, sarif
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+KEY = "AKIA" + "Z7QW3ERT5YUI9OPL"
+FLAWED = f"""\
+import os{{noqa}}
+import subprocess
+
+KEY = "{KEY}"{{pragma}}
+
+
+def main(command):
+    try:
+        subprocess.run("ls " + command, shell=True){{nosec}}
+    finally:
+        return 1{{pylint}}
+"""
+PLAIN = FLAWED.format(noqa="", pragma="", nosec="", pylint="")
+SILENT = FLAWED.format(
+    noqa="  # noqa: F401",
+    pragma="  # pragma: allowlist secret",
+    nosec="  # nosec B602",
+    pylint="  # pylint: disable=lost-exception",
+)
+WORKFLOW = """\
+name: x
+on: [pull_request_target]{comment}
+permissions: {{}}
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+      - run: echo hello
+"""
+SAID = {"ruff/F401", "ruff/B012", "bandit/B602"}
+
+
+async def rules(toolbox: Toolbox, files: Versions, origin: Origin, **given: object) -> set[str]:
+    return {finding.rule for finding in (await checked(toolbox, files, origin=origin, **given)).findings}
+
+
+@pytest.mark.parametrize("origin", Origin)
+async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: Origin) -> None:
+    result = await checked(toolbox, {"a.py": (None, PLAIN)}, origin=origin)
+    assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
+    assert result.silencing == 0
+    assert not any("silence" in (layer.note or "") for layer in result.layers)
+
+
+@pytest.mark.parametrize("origin", [Origin.own, Origin.member])
+async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
+    toolbox: Toolbox, origin: Origin
+) -> None:
+    result = await checked(toolbox, {"a.py": (None, SILENT)}, origin=origin)
+    assert {finding.rule for finding in result.findings} == {"secret/aws-access-key"}
+    assert result.silencing == 3
+    static, security = (layer.note or "" for layer in result.layers)
+    assert static == "2 added lines silence remarks (`noqa`, `pylint: disable`)."
+    assert security.endswith("1 added line silences remarks (`nosec`).")
+
+
+async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:
+    result = await checked(toolbox, {"a.py": (None, SILENT)}, origin=Origin.stranger)
+    assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
+    assert result.silencing == 0
+    assert "would silence remarks" in (result.layers[0].note or "")
+    assert "in code from a fork that does not count" in (result.layers[0].note or "")
+
+
+@pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa", "# ruff: disable[F401]"])
+async def test_a_whole_file(toolbox: Toolbox, comment: str) -> None:
+    files: Versions = {"a.py": (None, comment + "\nimport os\n")}
+    assert await rules(toolbox, files, Origin.member) == set()
+    assert await rules(toolbox, files, Origin.stranger) == {"ruff/F401"}
+    assert (await checked(toolbox, files, origin=Origin.member)).silencing == 1
+
+
+async def test_workflows(toolbox: Toolbox) -> None:
+    silent = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
+    files: Versions = {".github/workflows/a.yml": (None, silent)}
+    member = await checked(toolbox, files, origin=Origin.member)
+    assert (member.findings, member.silencing) == ((), 1)
+    assert "(`zizmor: ignore`)" in (member.layers[1].note or "")
+    assert await rules(toolbox, files, Origin.stranger) == {"zizmor/dangerous-triggers"}
+    loud: Versions = {".github/workflows/a.yml": (None, WORKFLOW.format(comment=""))}
+    assert await rules(toolbox, loud, Origin.member) == {"zizmor/dangerous-triggers"}
+
+
+@pytest.mark.parametrize("origin", Origin)
+async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: Origin) -> None:
+    """Both versions are read the same way, so a stranger's unrelated line brings up nothing old."""
+    old_python = SILENT.replace(KEY, "from the environment")
+    old_workflow = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
+    files: Versions = {
+        "a.py": (old_python, old_python + "\n\nVALUE = 1\n"),
+        ".github/workflows/a.yml": (old_workflow, old_workflow + "      - run: echo more\n"),
+    }
+    result = await checked(toolbox, files, origin=origin)
+    assert (result.findings, result.silencing) == ((), 0)
+
+
+async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) -> None:
+    files: Versions = {"a.py": (SILENT, SILENT.replace("  # nosec B602", ""))}
+    assert await rules(toolbox, files, Origin.member) == {"bandit/B602"}
+
+
+@pytest.mark.parametrize(
+    "line", ["noqa = 1", "x = 'nosec'", "# nothing of noqa here", "# see zizmor: ignore", "# pragma: no cover"]
+)
+async def test_lines_that_silence_nothing(toolbox: Toolbox, line: str) -> None:
+    assert (await checked(toolbox, {"a.py": (None, line + "\n")}, origin=Origin.member)).silencing == 0
+    assert (await checked(toolbox, {"a.txt": (None, "# noqa\n")}, origin=Origin.member)).silencing == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "stranger"),
+    [("inSource", set[str](), {"sh/rule"}), ("external", set[str](), set[str]())],
+)
+async def test_configured_linters(toolbox: Toolbox, kind: str, member: set[str], stranger: set[str]) -> None:
+    document = sarif(("rule", "a.txt", 1), suppressions=[{"kind": kind}])
+    assert json.loads(document)["runs"][0]["results"][0]["suppressions"]
+    linter = Linter(name="sh", run=f"sh -c {shlex.quote(f'echo {shlex.quote(document)}')}", paths=("**/*.txt",))
+    files: Versions = {"a.txt": (None, "x\n")}
+    assert await rules(toolbox, files, Origin.member, linters=(linter,)) == member
+    assert await rules(toolbox, files, Origin.stranger, linters=(linter,)) == stranger
+
+
+async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
+    result = await checked(toolbox, {"a.py": (None, "x = 1  # nosec\n")}, origin=Origin.member)
+    assert {layer.layer: "`nosec`" in (layer.note or "") for layer in result.layers} == {
+        Layer.static: False,
+        Layer.security: True,
+    }
