@@ -29,12 +29,12 @@ errors = Console(stderr=True)
 
 
 def main() -> None:
-    """The entry point of ``forge``: a ForgeError becomes one message and exit code 2."""
+    """The entry point of ``forge``: a ForgeError becomes one message and exit code 2, or 1 for what is not there."""
     try:
         cli()
     except ForgeError as error:
         errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, listing.NotThere) else 2)
 
 
 @cli.command()
@@ -73,14 +73,17 @@ def runs(
 
 
 @cli.command()
-def deliveries() -> None:
-    """Count deliveries by event and outcome, with the reasons of those that were ignored."""
-    _run(listing.deliveries)
+def deliveries(
+    failed: Annotated[bool, typer.Option("--failed", help="List those that failed, newest first, GUID first.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
+) -> None:
+    """Count deliveries by event, outcome and kind of reason."""
+    _run(lambda settings: listing.failed_deliveries(settings, limit) if failed else listing.deliveries(settings))
 
 
 @cli.command()
 def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
-    """Do again what a delivery asked for; nothing is posted twice."""
+    """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
     _run(lambda settings: listing.replay(settings, guid))
 
 

@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 import migrations
+from bot.clock import SystemClock
 from bot.settings import Settings
 from domain.errors import ForgeError
 from domain.ids import new_id
@@ -17,9 +18,14 @@ from domain.runs import RunState
 from memory import deliveries as stored
 from memory import ledger
 from memory import runs as known
-from memory.database import Database, sync_engine
+from memory.database import BUSY_SECONDS, Database, sync_engine
+from memory.deliveries import Delivery
 from pipeline.engine import client
-from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY
+from pipeline.intake import Intake
+
+
+class NotThere(ForgeError):
+    """What was asked for by its name is not in the database."""
 
 
 async def migrate(settings: Settings) -> None:
@@ -36,7 +42,7 @@ async def runs(settings: Settings, state: RunState | None, limit: int, events_of
         if events_of is not None:
             await _events(database, events_of)
             return
-        table = Table("run", "pull request", "head", "state", "reason", "created", box=None)
+        table = Table(Column("run", no_wrap=True), "pull request", "head", "state", "reason", "created", box=None)
         for row in await known.latest(database, limit, state):
             where = f"{row.owner}/{row.name}#{row.number}"
             reason = escape(f"{row.reason} {visible(row.detail)[:80]}".strip())
@@ -53,37 +59,50 @@ async def deliveries(settings: Settings) -> None:
         Console().print(table)
 
 
-async def replay(settings: Settings, guid: str) -> None:
-    """Queue the command of a delivery once more.
+async def failed_deliveries(settings: Settings, limit: int) -> None:
+    """Show the deliveries that failed, one per line, its GUID first: `forge replay` takes it."""
+    async with _database(settings) as database:
+        for each in await stored.failures(database, limit):
+            what = visible(f"{each.event} {each.action}".strip())
+            line = f"{visible(each.guid)}  {each.at:%Y-%m-%d %H:%M:%S}  {what}  {visible(each.reason)}"
+            Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
-    :raises ForgeError: if there is no such delivery or it asked for nothing.
+
+async def replay(settings: Settings, guid: str) -> None:
+    """Queue the command of a delivery once more, as a delivery of its own.
+
+    :raises NotThere: if there is no such delivery.
+    :raises ForgeError: if it asked for nothing.
     """
     async with _database(settings) as database:
         row = await stored.find(database, guid)
-        if row is None:
-            raise ForgeError(f"There is no delivery {guid}.", "GitHub's list of deliveries shows the GUIDs.")
-        if row.command is None:
-            raise ForgeError(f"Delivery {guid} was ignored ({row.reason}), so there is nothing to do again.")
-        engine = sync_engine(settings.database_url)
-        again = f"{guid}/{new_id()}"
-        await asyncio.to_thread(
-            client(engine).enqueue,
-            {
-                "workflow_name": DELIVERY,
-                "queue_name": DELIVERIES,
-                "workflow_id": again,
-                "app_version": APP_VERSION,
-            },
-            again,
-            guid,
-        )
+    if row is None:
+        raise NotThere(f"There is no delivery {guid}.", "GitHub's list of deliveries shows the GUIDs.")
+    if row.command is None:
+        raise ForgeError(f"Delivery {guid} was ignored ({row.reason}), so there is nothing to do again.")
+    again = stored.again(guid, new_id())
+    await _accept(settings, Delivery(again, row.event, row.action, SystemClock().now(), row.command, ""))
+    Console().print(f"Queued again as {again}.", highlight=False, soft_wrap=True)
+
+
+async def _accept(settings: Settings, delivery: Delivery) -> None:
+    """Store a delivery and queue its work in one transaction, as the door does."""
+    engine = sync_engine(settings.database_url)
+    intake = Intake(engine, client(engine), BUSY_SECONDS)
+    intake.start()
+    try:
+        await intake.accept(delivery)
+    finally:
+        await intake.stop()
         engine.dispose()
-        Console().print(f"Queued again as {again}.")
 
 
 async def _events(database: Database, run_id: str) -> None:
+    found = await ledger.replay(database, run_id)
+    if not found and await known.get(database, run_id) is None:
+        raise NotThere(f"There is no run {run_id}.", "`forge runs` lists the latest ones.")
     table = Table("time", "type", "source", "seconds", "payload", box=None)
-    for event in await ledger.replay(database, run_id):
+    for event in found:
         seconds = "" if event.duration is None else f"{event.duration:.2f}"
         pairs = (f"{key}={value}" for key, value in event.payload.items() if value not in (None, ""))
         payload = escape(visible(" ".join(pairs)))

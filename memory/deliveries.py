@@ -1,11 +1,14 @@
 """Stores what the door accepted, several deliveries in one commit, and what became of each."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, not_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from memory.database import Connection, Database, insert_new
 from memory.tables import DeliveryRow
@@ -23,6 +26,12 @@ class Delivery:
     reason: str
 
 
+UNDER_WAY = "under way"
+FAILED = "failed"
+_FAILED = f"{FAILED}: "  # how the reason of a failed delivery begins
+_AGAIN = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
+_FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
+_ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
 _LOOKED_UP = 500  # in one statement
 _INSERTS = {
     dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
@@ -76,12 +85,73 @@ async def known(database: Database, guids: Sequence[str]) -> set[str]:
     return found
 
 
+def again(guid: str, new_id: str) -> str:
+    """The GUID of a replay of this delivery, or of the one it is a replay of itself."""
+    return f"{original(guid)}{_AGAIN}{new_id}"
+
+
+def original(guid: str) -> str:
+    """The GUID that GitHub gave."""
+    return guid.split(_AGAIN, 1)[0]
+
+
+def kind(reason: str) -> str:
+    """The kind of outcome a reason tells of, of which there are few: without details, ids and numbers.
+
+    >>> kind("failed: GitHub did not answer."), kind("2 runs ended, 1 purged"), kind("F-ABC234 is dismissed")
+    ('failed', 'run ended', 'finding is dismissed')
+    """
+    outline = re.split("[:,]", reason, maxsplit=1)[0]
+    outline = _ULID_OR_NUMBER.sub("", _FINDING.sub("finding", outline))
+    return " ".join("run" if word == "runs" else word for word in outline.split()) or UNDER_WAY
+
+
 async def counts(database: Database) -> dict[tuple[str, str, str], int]:
-    """How many deliveries there are by (event, outcome, reason)."""
+    """How many deliveries there are by (event, outcome, kind of reason)."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    columns = (DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason)
     async with database.transaction() as session:
-        rows = await session.execute(
-            select(DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason, func.count()).group_by(
-                DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason
-            )
-        )
-        return {(event, outcome, reason): number for event, outcome, reason, number in rows}
+        rows = await session.stream(select(*columns, func.count()).group_by(*columns))
+        async for event, outcome, reason, number in rows:  # one row per run, so they are not collected
+            found[event, outcome, kind(reason)] += number
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A delivery that failed: the GUID GitHub gave, and the moment and reason of the last failure."""
+
+    guid: str
+    at: datetime
+    event: str
+    action: str
+    reason: str
+
+
+async def failures(database: Database, limit: int) -> Sequence[Failure]:
+    """The deliveries that failed and that no replay has made good since, newest first."""
+    failed: dict[str, Failure] = {}
+    async with database.transaction() as session:
+        made_good = await _made_good(session)
+        query = select(DeliveryRow).where(_has_failed()).order_by(DeliveryRow.received_at.desc(), DeliveryRow.guid)
+        async for row in await session.stream_scalars(query):
+            guid = original(row.guid)
+            if guid not in failed and not (guid in made_good and made_good[guid] >= row.received_at):
+                what = row.reason.removeprefix(_FAILED)
+                failed[guid] = Failure(guid, row.received_at, row.event, row.action, what)
+            if len(failed) == limit:
+                break
+    return list(failed.values())
+
+
+async def _made_good(session: AsyncSession) -> dict[str, datetime]:
+    """By the GUID GitHub gave: when the last replay of it was asked for that did not fail."""
+    replays = select(DeliveryRow.guid, DeliveryRow.received_at).where(
+        DeliveryRow.guid.contains(_AGAIN), DeliveryRow.finished_at.is_not(None), not_(_has_failed())
+    )
+    rows = await session.execute(replays.order_by(DeliveryRow.received_at))
+    return {original(guid): at for guid, at in rows}
+
+
+def _has_failed() -> ColumnElement[bool]:
+    return DeliveryRow.reason.startswith(_FAILED)

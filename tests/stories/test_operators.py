@@ -1,0 +1,66 @@
+"""What operators read from the database, and what they have done again."""
+
+import pytest
+
+from bot import listing
+from memory import deliveries
+from tests.stories.driver import Story
+
+
+async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    repository, alice = told.repository({"app.py": "print()\n"})
+    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature", base="main")
+    await told.rest()
+    capsys.readouterr()
+    opened = next(each.guid for each in told.github.deliveries if each.event == "pull_request")
+
+    await listing.replay(told.forge.settings, opened)
+    again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
+    await told.rest()
+    told.reviews(pull)
+
+    row = await deliveries.find(told.forge.services.database, again)
+    assert row is not None
+    assert again.startswith(f"{opened}/")
+    assert (row.event, row.action, row.reason) == ("pull_request", "opened", "this head was reviewed before")
+    assert row.finished_at is not None
+    assert len(await told.runs()) == 1
+    assert told.check(repository, head).conclusion == "success"
+
+    await listing.deliveries(told.forge.settings)
+    printed = capsys.readouterr().out
+    assert "this head was reviewed before" in printed
+    assert not any(each.id in printed for each in await told.runs())
+
+
+async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    repository, alice = told.repository({"app.py": "print()\n"})
+    told.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature", base="main")
+    await told.rest()
+    capsys.readouterr()
+
+    await listing.failed_deliveries(told.forge.settings, 10)
+    [line] = capsys.readouterr().out.splitlines()
+    guid = line.split()[0]
+    assert "pull_request opened" in line
+
+    await listing.replay(told.forge.settings, guid)
+    await told.rest()
+    told.reviews(pull)
+    assert len(await told.runs()) == 1
+    capsys.readouterr()
+    await listing.failed_deliveries(told.forge.settings, 10)
+    assert capsys.readouterr().out == ""
+
+
+async def test_events_of_a_run_that_is_not_there(told: Story) -> None:
+    with pytest.raises(listing.NotThere, match="There is no run NOPE"):
+        await listing.runs(told.forge.settings, None, 20, "NOPE")
+
+
+async def test_a_replay_of_a_delivery_that_is_not_there(told: Story) -> None:
+    with pytest.raises(listing.NotThere, match="There is no delivery NOPE"):
+        await listing.replay(told.forge.settings, "NOPE")

@@ -1,0 +1,98 @@
+"""What became of deliveries: told by kind, and those that failed by name."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain.ids import new_id
+from memory import deliveries
+from memory.database import Database, begin, sync_engine
+from memory.deliveries import Delivery, again, failures, kind
+from tests.databases import drop, fresh
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("", "under way"),
+        (f"run {new_id()}", "run"),
+        (f"run {new_id()}, run {new_id()}", "run"),
+        ("failed: GitHub did not answer.", "failed"),
+        ("ignored: GitHub does not show the installation 4711.", "ignored"),
+        ("refused: it needs the role write, the sender has read", "refused"),
+        ("0 runs ended", "run ended"),
+        ("1 run ended", "run ended"),
+        ("12 runs ended, 3 purged", "run ended"),
+        ("2 answered", "answered"),
+        ("F-ABC234 is critical: only a command dismisses it", "finding is critical"),
+        ("reported action_required", "reported action_required"),
+        ("action_not_used", "action_not_used"),
+        ("this head was reviewed before", "this head was reviewed before"),
+    ],
+)
+def test_a_reason_is_of_a_kind(reason: str, told: str) -> None:
+    assert kind(reason) == told
+
+
+def test_a_replay_of_a_replay_is_one_of_the_delivery() -> None:
+    first = again("4f3c-guid", new_id())
+    assert first.startswith("4f3c-guid/")
+    second = again(first, new_id())
+    assert second.startswith("4f3c-guid/")
+    assert second.count("/") == 1
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path):
+    address = fresh(request.param, tmp_path)
+    yield address
+    drop(address)
+
+
+async def test_many_runs_are_one_line(url: str) -> None:
+    await _stored(url, *((f"guid-{number}", number, f"run {new_id()}") for number in range(20)))
+    database = Database(url)
+    assert await deliveries.counts(database) == {("pull_request", "accepted", "run"): 20}
+    await database.close()
+
+
+async def test_what_failed_is_listed_until_a_replay_makes_it_good(url: str) -> None:
+    await _stored(
+        url,
+        ("fine", 0, f"run {new_id()}"),
+        ("older", 1, "failed: GitHub did not answer."),
+        ("newer", 2, "failed: git was not found."),
+        ("repaired", 3, "failed: git was not found."),
+        (again("repaired", new_id()), 4, f"run {new_id()}"),
+        (again("older", new_id()), 5, "failed: still not."),
+        (again("fine", new_id()), 6, "failed: not this time."),
+        ("waiting", 7, None),
+    )
+    database = Database(url)
+    found = await failures(database, 10)
+    assert [(each.guid, each.reason) for each in found] == [
+        ("fine", "not this time."),
+        ("older", "still not."),
+        ("newer", "git was not found."),
+    ]
+    assert [each.guid for each in await failures(database, 2)] == ["fine", "older"]
+    await database.close()
+
+
+async def _stored(url: str, *rows: tuple[str, int, str | None]) -> None:
+    """Accepted deliveries: GUID, minutes after noon, what became of it."""
+    engine = sync_engine(url)
+    with begin(engine) as connection:
+        deliveries.store(
+            connection,
+            [Delivery(guid, "pull_request", "opened", NOON + timedelta(minutes=at), {}, "") for guid, at, _ in rows],
+        )
+    engine.dispose()
+    database = Database(url)
+    for guid, _, reason in rows:
+        if reason is not None:
+            await deliveries.finish(database, guid, reason, NOON)
+    await database.close()
