@@ -135,6 +135,11 @@ def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, oc
     return _digest("1", rule, path, *around, str(occurrence))
 
 
+def fingerprint_of_all(fingerprints: Sequence[str]) -> str:
+    """The identity of a finding that says what several say: another one as soon as one of them is another."""
+    return _digest("1", *fingerprints)
+
+
 def trail(rule: str, path: str, message: str) -> str:
     """What follows a finding that moved (DESIGN §6, fingerprint 2): rule, path and message without its numbers."""
     return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))

@@ -11,6 +11,7 @@ from agents.checks.dependencies import vulnerable
 from agents.checks.identity import identified, without_repetitions
 from agents.checks.introduced import introduced, on_added_lines
 from agents.checks.subject import Subject, ToolReport, subjects, write_versions
+from agents.checks.together import together
 from agents.checks.toolbox import Toolbox
 from agents.checks.work import Shift
 from domain.changes import Change, FileVersions
@@ -197,7 +198,7 @@ def _kept(files: Sequence[Subject], outcomes: Sequence[_Outcome]) -> tuple[Findi
             base = [finding for finding in report.base if finding.path == path]
             file = by_path.get(path)
             kept += head if file is None else _new(file, head, base, path in report.unread)
-    return tuple(sorted(without_repetitions(_unquoted(kept)), key=_order))
+    return tuple(sorted(without_repetitions(together(_unquoted(kept), lines)), key=_order))
 
 
 def _new(file: Subject, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool) -> Sequence[Finding]:
