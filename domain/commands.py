@@ -26,11 +26,12 @@ class Command(BaseModel):
 
 
 class Repeat(StrEnum):
-    """Whether a head that was reviewed before is reviewed again."""
+    """Whether a head that a run was about before is reviewed again (``safety.repetition``)."""
 
-    never = "never"
+    never = "never"  # an event asks: not if it has a verdict
     if_excluded = "if_excluded"  # a draft that is ready now
-    always = "always"  # reopened, or a person asked
+    unless_reviewed = "unless_reviewed"  # a person asks: not if it has a verdict, or is about to have one
+    always = "always"  # reopened, or a person asks for all of it again
 
 
 class ReviewPullRequest(Command):
@@ -82,6 +83,14 @@ class EndInstallation(Command):
     def is_for_good(self) -> bool:
         """A suspended installation may be resumed."""
         return self.why != "suspend"
+
+
+class ResumeInstallation(Command):
+    """The App may work again where it was suspended: say how the runs ended that the suspension ended."""
+
+    kind: Literal["resume_installation"] = "resume_installation"
+    installation_id: int
+    sender: Sender
 
 
 class ReportMergeGroup(Command):
@@ -140,6 +149,7 @@ AnyCommand = Annotated[
     | ReviewCheckedHead
     | EndPullRequest
     | EndInstallation
+    | ResumeInstallation
     | ReportMergeGroup
     | ObeyComment
     | NoteThread,

@@ -244,8 +244,9 @@ def reviewing(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
     return text + (" This is also the ok for this head, and for no other." if is_ok else "")
 
 
-def reviewed_before(head_sha: str) -> str:
-    return f"{code(head_sha[:7])} was reviewed before; its check has the result. `/forge review full` does it again."
+def not_reviewed_again(head_sha: str, why: str) -> str:
+    """:param why: that this head was reviewed before, or is being reviewed."""
+    return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
 
 
 def no_such_gate(name: str) -> str:

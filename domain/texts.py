@@ -48,8 +48,11 @@ def excluded(reason: str, problem: str | None = None) -> CheckText:
     return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
 
 
-def queued_for_merge(number: int, head_sha: str, review: Review | None) -> CheckText:
+def queued_for_merge(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:
     """For the temporary head of a merge queue."""
+    if is_excluded:
+        what = f"Head {code(head_sha[:7])} of pull request {number} is left out of reviews here; see its check."
+        return CheckText("Not reviewed", what)
     if review is None:
         what = f"Head {code(head_sha[:7])} of pull request {number} has no finished review."
         return CheckText("Not reviewed", f"{what} Take it out of the queue and let the review finish first.")

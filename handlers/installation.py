@@ -1,9 +1,9 @@
-"""Installations: what runs where the App has just lost its access ends."""
+"""Installations: what runs where the App has just lost its access ends; what it could not say then is said later."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, EndInstallation, Ignored
+from domain.commands import AnyCommand, EndInstallation, Ignored, ResumeInstallation
 from handlers.payloads import Account, Id, Installation, View
 
 
@@ -21,6 +21,8 @@ class _Event(View):
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
+    if event.action == "unsuspend":
+        return ResumeInstallation(installation_id=event.installation.id, sender=event.sender.as_sender())
     if event.action not in {"deleted", "suspend"}:
         return Ignored(reason="action_not_used")
     return EndInstallation(

@@ -53,6 +53,13 @@ async def claim_answer(database: Database, delivery: str, step: str, now: dateti
         return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False)
 
 
+async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
+    """Whether a write was made, or was at least begun."""
+    query = select(OutboxRow.id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return await session.scalar(query) is not None
+
+
 async def _row(
     session: AsyncSession, dialect: str, owner: str, step: str, kind: str, now: datetime
 ) -> tuple[OutboxRow, bool]:

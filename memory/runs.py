@@ -16,6 +16,7 @@ from memory import ledger
 from memory.database import Database, upsert
 from memory.tables import DeliveryRow, PullRequestRow, RunRow
 from safety.quota import Begun
+from safety.repetition import is_due
 
 _FINAL = [state.value for state in RunState if state.is_final]
 
@@ -37,13 +38,14 @@ class Candidate:
 class Admission:
     """What became of a candidate.
 
-    ``run`` is None if this head was reviewed before; ``stale`` if the fence moved since the caller looked,
-    so that it must look at GitHub again; ``superseded`` are the runs it put an end to.
+    ``run`` is None if the head has a verdict, or ``known`` is about to give it one; ``stale`` if the fence moved since
+    the caller looked, so that it must look at GitHub again; ``superseded`` are the runs it put an end to.
     """
 
     run: Run | None
     superseded: tuple[Run, ...] = ()
     stale: bool = False
+    known: Run | None = None
 
 
 async def fence(database: Database, repository_id: int, number: int) -> int:
@@ -223,6 +225,17 @@ async def repositories(database: Database, installation_id: int) -> Sequence[int
         return (await session.scalars(query)).all()
 
 
+async def lost_access(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
+    """The runs of an installation that ended since a moment because Forge had no access any more."""
+    query = select(RunRow).where(
+        RunRow.installation_id == installation_id,
+        RunRow.reason == ReasonCode.access_lost.value,
+        RunRow.finished_at > since,
+    )
+    async with database.transaction() as session:
+        return [_run(row) for row in await session.scalars(query)]
+
+
 _EVENTS = {
     RunState.running: EventType.run_started,
     RunState.waiting: EventType.run_waiting,
@@ -300,24 +313,20 @@ async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int,
         return known
     if current_fence != seen_fence:
         return Admission(None, stale=True)
-    rows = await session.execute(
-        select(RunRow.attempt, RunRow.reason)
-        .where(
-            RunRow.repository_id == candidate.repository.id,
-            RunRow.number == candidate.number,
-            RunRow.head_sha == candidate.head_sha,
-            RunRow.base_sha == candidate.base_sha,
-        )
-        .order_by(RunRow.attempt.desc(), RunRow.id.desc())
+    same_head = (
+        RunRow.repository_id == candidate.repository.id,
+        RunRow.number == candidate.number,
+        RunRow.head_sha == candidate.head_sha,
     )
-    before = rows.first()
-    if before is None:
+    last = await session.scalar(select(RunRow).where(*same_head).order_by(RunRow.id.desc()).limit(1))
+    if last is None:
         return 1
-    attempt, reason = before
-    wanted = candidate.repeat is Repeat.always or (
-        candidate.repeat is Repeat.if_excluded and reason == ReasonCode.excluded.value
-    )
-    return attempt + 1 if wanted else Admission(None)
+    # A verdict against another base says nothing, even if the head was compared with this base before that.
+    same_base = last.base_sha == candidate.base_sha
+    if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
+        return Admission(None, known=_run(last))
+    highest = select(func.max(RunRow.attempt)).where(*same_head, RunRow.base_sha == candidate.base_sha)
+    return (await session.scalar(highest) or 0) + 1
 
 
 def _superseded_by(row: RunRow) -> str:

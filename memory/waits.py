@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, select, update
 
 from memory.database import Database, upsert
-from memory.tables import WaitRow
+from memory.tables import RunRow, WaitRow
 
 
 async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
@@ -33,6 +33,13 @@ async def end(database: Database, workflow_id: str, now: datetime) -> None:
     """Let a workflow that waits go on now."""
     async with database.transaction() as session:
         await session.execute(update(WaitRow).where(WaitRow.workflow_id == workflow_id).values(until=now))
+
+
+async def end_of_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
+    """Let every run of a pull request that waits go on now."""
+    its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
+    async with database.transaction() as session:
+        await session.execute(update(WaitRow).where(WaitRow.workflow_id.in_(its_runs)).values(until=now))
 
 
 async def until(database: Database, workflow_id: str) -> datetime | None:

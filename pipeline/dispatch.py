@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from domain.commands import (
     ObeyComment,
     Repeat,
     ReportMergeGroup,
+    ResumeInstallation,
     ReviewCheckedHead,
     ReviewPullRequest,
 )
@@ -30,6 +32,7 @@ from domain.slash import AskReview
 from memory import checkpoints, deliveries, runs, waits
 from memory.runs import Admission, Candidate
 from pipeline.journal import WorkflowJournal
+from pipeline.last_word import hand_over
 from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.obey import Obedience
 from pipeline.purging import purge
@@ -40,6 +43,12 @@ from pipeline.threads import note
 from safety.authority import authorise
 
 log = structlog.get_logger(__name__)
+
+
+_STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
+
+REVIEWED = "this head was reviewed before"
+IN_WORK = "this head is being reviewed"
 
 
 class _Look(BaseModel):
@@ -81,7 +90,7 @@ class Dispatch:
         self._services = services
         self._guid = guid
         self._command = command
-        self._journal = WorkflowJournal(services, guid)
+        self._journal = WorkflowJournal(services, guid, pauses=services.long_pauses)  # GitHub will not send it again
 
     async def execute(self) -> str:
         """Do what the command asks and record what became of it."""
@@ -111,6 +120,8 @@ class Dispatch:
                 return await self._end_closed(command)
             case EndInstallation():
                 return await self._end_installation(command)
+            case ResumeInstallation():
+                return await self._catch_up(command)
             case ReportMergeGroup():
                 return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
@@ -191,7 +202,7 @@ class Dispatch:
         while ended is None:
             look = None
             with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-                answer = await self._journal.step("look", lambda: self._look_again(command))
+                answer = await self._journal.once("look", lambda: self._look_again(command))
                 look = _Look.model_validate(answer)
             if look is not None and look.pull_request.is_open:
                 return "the pull request is open again"
@@ -209,6 +220,19 @@ class Dispatch:
         ended = [Run.model_validate(run) for run in cast(list[Any], stopped)]
         await self._stop(ended)
         return ended
+
+    async def _catch_up(self, command: ResumeInstallation) -> str:
+        """Have the checks closed that could not be while Forge had no access."""
+        answer = await self._journal.step("find", lambda: self._unsaid(command.installation_id))
+        found = [Run.model_validate(run) for run in cast(list[Any], answer)]
+        for run in found:
+            await hand_over(run, self._guid)
+        return f"{len(found)} checks to close"
+
+    async def _unsaid(self, installation_id: int) -> JsonValue:
+        since = self._services.clock.now() - _STALE_AFTER
+        found = await runs.lost_access(self._services.database, installation_id, since)
+        return [run.model_dump(mode="json") for run in found]
 
     async def _stop(self, stopped: Sequence[Run]) -> None:
         """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
@@ -244,22 +268,33 @@ class Dispatch:
             )
             admission = await runs.admit(database, candidate, look.fence, self._services.clock.now())
             if not admission.stale:
-                return _admission(admission, "this head was reviewed before")
+                in_work = admission.known is not None and not admission.known.state.is_final
+                return _admission(admission, IN_WORK if in_work else REVIEWED)
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
         services, number = self._services, command.number
         live = await services.host.pull_request(command.repository, number)
-        review = await checkpoints.latest_review(services.database, command.repository.id, number)
-        if review is None or review.head_sha != live.head_sha:
-            review = None
-        conclusion = Conclusion.action_required if review is None else review.conclusion
-        text = texts.queued_for_merge(number, live.head_sha, review)
+        past = await runs.of_pull_request(services.database, command.repository.id, number)
+        last = next((each.run for each in past if each.run.head_sha == live.head_sha), None)
+        review = None if last is None else await checkpoints.load_review(services.database, last)
+        is_excluded = last is not None and last.reason is ReasonCode.excluded
+        if review is not None:
+            conclusion = review.conclusion
+        else:
+            conclusion = Conclusion.success if is_excluded else Conclusion.action_required
+        text = texts.queued_for_merge(number, live.head_sha, review, is_excluded=is_excluded)
         await services.publisher.report(command.repository, self._guid, command.head_sha, conclusion, text)
         return f"reported {conclusion}"
 
     async def _open_check(self, run: Run) -> JsonValue:
-        """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits."""
+        """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits.
+
+        Whatever still waits on the pull request would keep this run waiting, too, so it is woken.
+        """
+        await waits.end_of_pull_request(
+            self._services.database, run.repository.id, run.number, self._services.clock.now()
+        )
         try:
             await self._services.publisher.open_check(run)
         except (CodeHostError, Superseded) as error:
@@ -268,6 +303,8 @@ class Dispatch:
 
     async def _close_check(self, run: Run) -> JsonValue:
         await waits.end(self._services.database, run.id, self._services.clock.now())
+        if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
+            return None  # its verdict came first, or the run finds that it did not
         with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
             await self._services.publisher.close(run)
         return None

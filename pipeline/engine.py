@@ -21,7 +21,8 @@ from memory.database import Engine, is_outage
 from memory.executors import Holder
 from pipeline.dispatch import dispatch
 from pipeline.journal import WAKE
-from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, RUN, RUNS
+from pipeline.last_word import say
+from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
 from pipeline.review import ReviewRun
 from pipeline.services import Services
 from pipeline.steps import interrupted
@@ -158,6 +159,12 @@ class WorkflowEngine:
             with self._working():
                 run = await runs.get(services.database, run_id)
                 return "unknown run" if run is None else await ReviewRun(services, run).execute()
+
+        @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
+        async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock

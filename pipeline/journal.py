@@ -1,7 +1,7 @@
 """Journals steps and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
 
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from pipeline.steps import Call, interrupted, noted
 
 WAKE = "wake"  # topic of the message that ends a wait
 _BACKSTOP = timedelta(minutes=5)
+_NAP = 10.0  # seconds; whoever pauses for longer can be woken
 
 
 async def _nobody(_why: str | None) -> None:
@@ -27,44 +28,70 @@ class WorkflowJournal:
     A step that completed is never repeated. One that failed is repeated, put off or given up as its error says.
 
     :param waiting: told why the workflow starts to wait, and None when it goes on; called within a step.
+    :param pauses: seconds before each repetition of a failed step, if others than usual.
     """
 
     def __init__(
-        self, services: Services, workflow_id: str, waiting: Callable[[str | None], Awaitable[None]] = _nobody
+        self,
+        services: Services,
+        workflow_id: str,
+        waiting: Callable[[str | None], Awaitable[None]] = _nobody,
+        *,
+        pauses: Sequence[float] | None = None,
     ) -> None:
         self._services = services
         self._workflow_id = workflow_id
         self._waiting = waiting
+        self._pauses = services.pauses if pauses is None else pauses
 
     async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         """See :class:`domain.ports.Journal`.
 
         :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
         """
-        pauses = iter(self._services.pauses)
+        pauses = iter(self._pauses)
         while True:
-            answer = await self._services.durable(key, _kept(call))
-            if "error" not in answer:
-                return cast(JsonValue, answer["value"])
-            error = from_json(answer)
-            if isinstance(error, RateLimited):
-                await self._wait(error)
-            elif error.recovery is Recovery.retry and (pause := next(pauses, None)) is not None:
-                await noted(partial(DBOS.sleep_async, pause))
-            else:
-                raise error
+            try:
+                return await self.once(key, call)
+            except RateLimited as limit:
+                await self._wait(limit.until, limit.message)
+            except ForgeError as error:
+                pause = next(pauses, None) if error.recovery is Recovery.retry else None
+                if pause is None:
+                    raise
+                await self._pause(pause, error.message)
 
-    async def _wait(self, limit: RateLimited) -> None:
-        """Wait for the moment the limit names, or until somebody ends the wait."""
-        await self.step("wait", lambda: self._begin_waiting(limit))
+    async def once(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """A step that is not repeated when it fails, for what can wait or be done by somebody else.
+
+        :raises ForgeError: the step's own error.
+        """
+        answer = await self._services.durable(key, _kept(call))
+        if "error" in answer:
+            raise from_json(answer)
+        return cast(JsonValue, answer["value"])
+
+    async def _pause(self, seconds: float, why: str) -> None:
+        if seconds < _NAP:
+            await noted(partial(DBOS.sleep_async, seconds))
+        else:
+            began = await self.step("what time it is", self._now)
+            await self._wait(datetime.fromisoformat(str(began)) + timedelta(seconds=seconds), why)
+
+    async def _now(self) -> JsonValue:
+        return self._services.clock.now().isoformat()
+
+    async def _wait(self, until: datetime, why: str) -> None:
+        """Wait for a moment, or until somebody ends the wait."""
+        await self.step("wait", lambda: self._begin_waiting(until, why))
         while not await self.step("is it time", self._is_over):
-            left = limit.until - self._services.clock.now()
+            left = until - self._services.clock.now()
             await noted(partial(DBOS.recv_async, WAKE, (max(left, timedelta(0)) + _BACKSTOP).total_seconds()))
         await self.step("go on", self._end_waiting)
 
-    async def _begin_waiting(self, limit: RateLimited) -> JsonValue:
-        await self._waiting(limit.message)
-        await waits.add(self._services.database, self._workflow_id, limit.until, limit.message)
+    async def _begin_waiting(self, until: datetime, why: str) -> JsonValue:
+        await self._waiting(why)
+        await waits.add(self._services.database, self._workflow_id, until, why)
         return None
 
     async def _is_over(self) -> JsonValue:

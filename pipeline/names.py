@@ -4,4 +4,5 @@ APP_VERSION = "forge"  # one for ever: a run that waits under one version is not
 DELIVERIES = "deliveries"  # the queue for short work
 RUNS = "runs"  # the queue for phases, partitioned by pull request
 DELIVERY = "delivery"  # the workflow of one delivery
+LAST_WORD = "last_word"  # the workflow that closes the check of a run that ended and could not
 RUN = "review_run"  # the workflow of one review

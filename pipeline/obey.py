@@ -140,12 +140,12 @@ class Obedience:
                 number=command.number,
                 head_sha=head,
                 trigger=Trigger.command,
-                repeat=Repeat.always if full or standing.gives_ok else Repeat.never,
+                repeat=Repeat.always if full or standing.gives_ok else Repeat.unless_reviewed,
                 sender=command.sender,
             )
         )
         if not outcome.startswith("run "):
-            return replies.reviewed_before(head)
+            return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
 
     async def _give_ok(self, head_sha: str) -> JsonValue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from domain import config_texts, replies, texts
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
-from domain.errors import Superseded, Unprocessable
+from domain.errors import ForgeError, Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.markers import Markers
 from domain.neutral import visible
@@ -14,7 +14,7 @@ from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftRev
 from domain.redaction import outgoing
 from domain.replies import Answer
 from domain.review import Conclusion, Review
-from domain.runs import RepositoryRef, Run
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.texts import CheckText
 from memory import findings, outbox, runs
 from memory.database import Database
@@ -51,16 +51,25 @@ class Publisher:
         await self._update(run, "concluded", check)
 
     async def close(self, run: Run) -> None:
-        """Complete the check of a run that was cancelled, whoever holds the fencing token now, and say why.
+        """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
 
         A write of that run which is on its way may reopen the check, so the run itself closes it once more at its end.
         """
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
         if found is None or found.conclusion == Conclusion.cancelled:
             return
-        ended = await runs.get(self.database, run.id)
-        text = texts.cancelled(run.reason if ended is None else ended.reason)
-        await self.host.update_check_run(run.repository, found.id, _check(run, "completed", text, Conclusion.cancelled))
+        ended = await runs.get(self.database, run.id) or run
+        if found.is_completed and (ended.state is RunState.failed or ended.reason is ReasonCode.closed):
+            return  # it was said; and a verdict that came before the merge stands
+        if ended.state is RunState.failed:
+            conclusion, text = Conclusion.action_required, texts.failed(ForgeError(ended.detail), run.id)
+        else:
+            conclusion, text = Conclusion.cancelled, texts.cancelled(ended.reason)
+        await self.host.update_check_run(run.repository, found.id, _check(run, "completed", text, conclusion))
+
+    async def has_concluded(self, run: Run) -> bool:
+        """Whether the run's verdict is on GitHub, or on its way there."""
+        return await outbox.is_claimed(self.database, run.id, "concluded", "check")
 
     async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
         """Post the one review of this run, with a comment on each of ``inline``."""

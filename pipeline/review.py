@@ -20,6 +20,7 @@ from pipeline import configuration, threads
 from pipeline.config_check import config_check
 from pipeline.configuration import Loaded
 from pipeline.journal import WorkflowJournal
+from pipeline.last_word import hand_over
 from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
 from pipeline.purging import purge_copies
@@ -105,7 +106,10 @@ class ReviewRun:
         await self._journal.step("conclude the check", lambda: self._conclude(settings))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
-        await self._try("settle the threads", lambda: self._settle(model.gone))
+        try:
+            await self._journal.step("settle the threads", lambda: self._settle(model.gone))
+        except ForgeError as error:  # the next push finds them again
+            log.warning("threads.not_settled", run=self._run.id, error=str(error))
         return RunState.completed.value
 
     async def _begin(self) -> JsonValue:
@@ -214,7 +218,7 @@ class ReviewRun:
     async def _settle(self, gone: Collection[str]) -> JsonValue:
         """Resolve the threads of what is gone. That it does not work out is no reason to withhold the verdict."""
         review = await checkpoints.load_review(self._services.database, self._run)
-        if review is None:
+        if review is None or not await runs.is_current(self._services.database, self._run):
             return []
         try:
             return [*await threads.settle(self._services, self._run, review, gone)]
@@ -252,9 +256,10 @@ class ReviewRun:
             await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
             return None
 
-        await self._try("say what went wrong", say)
-        reason = _reason(error)
+        reason, is_said = _reason(error), await self._try("say what went wrong", say)
         await self._journal.step("end", lambda: self._move(RunState.failed, reason, error.message))
+        if not is_said:
+            await hand_over(self._run)
         return reason.value
 
     async def _step_aside(self) -> str:
@@ -267,7 +272,8 @@ class ReviewRun:
             return None
 
         self._is_over = True
-        await self._try("close the check", close)
+        if not await self._try("close the check", close):
+            await hand_over(self._run)
         return RunState.cancelled.value
 
     async def _leave_nothing(self) -> None:
@@ -278,16 +284,19 @@ class ReviewRun:
             await checkpoints.purge(self._services.database, (run.repository.id,), run)
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
-    async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> None:
-        """A last word on GitHub. Where it cannot be said, not even later, the run ends all the same."""
+    async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> bool:
+        """A last word on GitHub; whether it was said. The run ends all the same, so that it is in nobody's way."""
         try:
-            await self._journal.step(key, call)
+            await self._journal.once(key, call)
         except Superseded:
             raise
         except ForgeError as error:
             log.warning("review.unsaid", run=self._run.id, step=key, error=str(error))
+            return False
         except Exception:
             log.exception("review.unsaid", run=self._run.id, step=key)
+            return False
+        return True
 
     async def _while_current(self, work: Awaitable[JsonValue]) -> JsonValue:
         """The answer of ``work``, which is stopped soon after the run lost its pull request.

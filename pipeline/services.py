@@ -10,7 +10,7 @@ from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from memory.database import Database
 from pipeline.publish import Publisher
-from pipeline.steps import PAUSES, Durable, durable
+from pipeline.steps import PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
 
@@ -27,7 +27,13 @@ class Services:
     models: Models
     ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
+    stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
+
+    @property
+    def long_pauses(self) -> Sequence[float]:
+        """Seconds before each repetition of a step that nobody would ask for again."""
+        return (*self.pauses, *[self.pauses[-1]] * self.stubbornness)
 
     @property
     def publisher(self) -> Publisher:

@@ -20,6 +20,9 @@ Durable = Callable[[str, Call], Awaitable[dict[str, Any]]]
 PAUSES = (1.0, 4.0, 15.0, 60.0, 300.0, 900.0)
 """Seconds before a failed step is repeated; after the last, some twenty minutes, the error stands."""
 
+STUBBORN = 200
+"""How often the last pause is repeated where giving up would lose something: two days."""
+
 
 async def durable(name: str, call: Call) -> dict[str, Any]:
     """A :data:`Durable` step; steps are matched by order, the name is for people."""

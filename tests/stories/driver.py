@@ -23,7 +23,7 @@ from tests.resting import still_open
 
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
-PATIENT = Patience()
+PATIENT = Patience(stubborn=2)
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
 

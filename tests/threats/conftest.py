@@ -12,7 +12,7 @@ from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.stories.driver import Story, story
 
-HURRIED = Patience(body=0.5, door=1.0, worker=0.5, heartbeat=0.3)
+HURRIED = Patience(body=0.5, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -30,7 +30,7 @@ EXPECTED = {
     "installation deleted": "end_installation",
     "installation new_permissions_accepted": "action_not_used",
     "installation suspend": "end_installation",
-    "installation unsuspend": "action_not_used",
+    "installation unsuspend": "resume_installation",
     "installation_repositories added": "action_not_used",
     "installation_repositories removed": "end_installation",
     "issue_comment created": "no_command",

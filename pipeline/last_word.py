@@ -1,0 +1,45 @@
+"""Says on GitHub how a run ended where the run itself could not, for as long as it takes and in nobody's way."""
+
+from functools import partial
+
+import structlog
+from dbos import DBOS, EnqueueOptions
+from pydantic import JsonValue
+
+from domain.errors import ForgeError
+from domain.runs import Run
+from pipeline.journal import WorkflowJournal
+from pipeline.names import APP_VERSION, DELIVERIES, LAST_WORD
+from pipeline.services import Services
+from pipeline.steps import noted
+
+log = structlog.get_logger(__name__)
+
+
+async def hand_over(run: Run, occasion: str = "") -> None:
+    """Leave it to a workflow of its own to close a run's check; a repeated call changes nothing.
+
+    :param occasion: tells it from an earlier one that could not.
+    """
+    options: EnqueueOptions = {
+        "workflow_name": LAST_WORD,
+        "queue_name": DELIVERIES,  # that of its pull request would keep a newer run waiting
+        "workflow_id": f"{run.id}/last word{f' after {occasion}' if occasion else ''}",
+        "app_version": APP_VERSION,
+    }
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id))
+
+
+async def say(services: Services, workflow_id: str, run: Run) -> str:
+    """Close the check of a run that ended; how that went."""
+
+    async def close() -> JsonValue:
+        await services.publisher.close(run)
+        return None
+
+    try:
+        await WorkflowJournal(services, workflow_id, pauses=services.long_pauses).step("close the check", close)
+    except ForgeError as error:
+        log.warning("last_word.unsaid", run=run.id, error=str(error))
+        return "unsaid"
+    return "said"
