@@ -1,13 +1,17 @@
 """Puts the process together and serves it: every part is made here, once, and closed in reverse."""
 
 import asyncio
+import errno
 import os
+import socket
+import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 import migrations
 from agents.checks import Toolbox
@@ -20,15 +24,16 @@ from bot.health import Health
 from bot.metrics import Metrics
 from bot.settings import Settings
 from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
+from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.markers import Markers
 from domain.ports import Clock
 from domain.redaction import OWN
-from memory.database import BUSY_SECONDS, Database, sync_engine
+from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
 from pipeline.redelivery import Redelivery
 from pipeline.services import Services
-from pipeline.steps import PAUSES, STUBBORN, Durable, durable
+from pipeline.steps import PAUSES, Durable, durable
 from workspace.mirror import Mirrors
 
 
@@ -52,14 +57,12 @@ class Patience:
     :param door: for a delivery to become durable; its database connection has a little less.
     :param worker: for the database, in everything else.
     :param heartbeat: between two sweeps.
-    :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
     """
 
     body: float = BODY_SECONDS
     door: float = PATIENCE
     worker: float = BUSY_SECONDS
     heartbeat: float = HEARTBEAT
-    stubborn: int = STUBBORN
 
 
 @asynccontextmanager
@@ -87,10 +90,10 @@ async def forge(
     _hide_own_secrets(settings)
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        settings.make_data_dir()
         engine = sync_engine(settings.database_url, busy_seconds=patience.worker)
         stack.callback(engine.dispose)
-        await asyncio.to_thread(migrations.upgrade, engine)
+        await migrate(engine)
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus)
@@ -99,7 +102,6 @@ async def forge(
         services = replace(
             await _services(settings, database, host, clock, stack),
             pauses=pauses,
-            stubbornness=patience.stubborn,
             durable=durable,
             models=models or settings.models,
         )
@@ -120,6 +122,29 @@ async def forge(
             database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.asked_again
         )
         yield Forge(settings, services, workflows, entrance, redelivery, metrics)
+
+
+async def migrate(engine: Engine) -> None:
+    """Bring our tables up to date.
+
+    :raises ConfigurationError: if the database is another version's, or none.
+    :raises DatabaseUnavailable: if it cannot be reached or written.
+    """
+    where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+    try:
+        await asyncio.to_thread(migrations.upgrade, engine)
+    except DatabaseUnavailable as error:
+        why = error.message.splitlines()[0].rstrip(".")
+        raise DatabaseUnavailable(
+            f"FORGE_DATABASE_URL {where} cannot be used: {why}.",
+            "Check that it is right, that the database is there, and that Forge may write it.",
+        ) from None
+    except DBAPIError as error:
+        if not isinstance(error.orig, sqlite3.DatabaseError) or isinstance(error, OperationalError):
+            raise
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL {where} cannot be used: {error.orig}.", "Name another file, or restore this one."
+        ) from None
 
 
 def _host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
@@ -187,12 +212,39 @@ async def served(running: Forge) -> AsyncGenerator[int]:
     runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5, auto_decompress=False)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, running.settings.host, running.settings.port)
-        await site.start()
+        await _listen(runner, running.settings)
         async with _redelivering(running):  # not before, or they would be missed again
             yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, settings: Settings) -> None:
+    """Take the address of the settings.
+
+    :raises ConfigurationError: if that does not work.
+    """
+    host, port = settings.host, settings.port
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except (socket.gaierror, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no host name"
+        raise ConfigurationError(
+            f"FORGE_HOST {host} cannot be resolved: {why}.", "Use an address of this machine, or 0.0.0.0 for all."
+        ) from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigurationError(
+                f"FORGE_PORT {port} is in use on {host}.", "Stop what uses it, or set another."
+            ) from None
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise ConfigurationError(
+                f"FORGE_HOST {host} is no address of this machine.", "Use one that is, or 0.0.0.0 for all."
+            ) from None
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise ConfigurationError(
+            f"FORGE_HOST {host} and FORGE_PORT {port} cannot be served: {why}.", "Choose others."
+        ) from None
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 import migrations
+from bot import app as process
 from bot.clock import SystemClock
 from bot.settings import Settings
 from domain.errors import ForgeError
@@ -31,8 +32,10 @@ class NotThere(ForgeError):
 async def migrate(settings: Settings) -> None:
     """Bring our tables up to date."""
     engine = sync_engine(settings.database_url)
-    await asyncio.to_thread(migrations.upgrade, engine)
-    engine.dispose()
+    try:
+        await process.migrate(engine)
+    finally:
+        engine.dispose()
     Console().print("The database has this version's schema.")
 
 

@@ -1,13 +1,23 @@
 """The operator's settings, from the environment or ``.env`` (CONTRACT, Settings)."""
 
+import difflib
 import re
 import socket
+import tempfile
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    NoDecode,
+    SettingsConfigDict,
+)
 
 from agents.models import Models, Task
 from domain.errors import ConfigurationError
@@ -15,13 +25,14 @@ from domain.money import Ceilings, Fixed, micro
 from workspace.probing import Wanted
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
+_PREFIX = "FORGE_"
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
 class Settings(BaseSettings):
     """Everything an operator can set. Secrets are never printed."""
 
-    model_config = SettingsConfigDict(env_prefix="FORGE_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=".env", extra="ignore", frozen=True)
 
     github_api_url: str = "https://api.github.com"
     github_web_url: str = "https://github.com"
@@ -113,6 +124,27 @@ class Settings(BaseSettings):
                 "Name a file that holds the App's private key (PEM).",
             ) from None
 
+    def make_data_dir(self) -> None:
+        """Make the folder for what Forge keeps beside the database, and see that it can be written.
+
+        :raises ConfigurationError: if that does not work.
+        """
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise _unusable(self.data_dir, "cannot be made: there is a file in its place") from None
+        except OSError as error:
+            raise _unusable(self.data_dir, f"cannot be made: {error.strerror}") from None
+        try:
+            with tempfile.TemporaryFile(dir=self.data_dir):
+                pass
+        except OSError as error:
+            raise _unusable(self.data_dir, f"cannot be written: {error.strerror}") from None
+
+
+def _unusable(folder: Path, why: str) -> ConfigurationError:
+    return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write.")
+
 
 def load() -> Settings:
     """The settings of this process.
@@ -120,10 +152,50 @@ def load() -> Settings:
     :raises ConfigurationError: one line that names the first wrong setting.
     """
     try:
+        _refuse_unknown({**EnvSettingsSource(Settings).env_vars, **DotEnvSettingsSource(Settings).env_vars})
         return Settings()  # pyright: ignore[reportCallIssue]  # filled from the environment
     except ValidationError as error:
-        first = error.errors()[0]
-        name = "FORGE_" + "_".join(str(part) for part in first["loc"][:1]).upper()
-        if first["type"] == "missing":
-            raise ConfigurationError(f"{name} is not set.", "Set it in the environment or in .env.") from None
-        raise ConfigurationError(f"{name} is wrong: {first['msg']}.", "See the settings in README.md.") from None
+        raise _explained(error.errors()[0]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not a text file"
+        raise ConfigurationError(f".env cannot be read: {why}.", "Give it lines of NAME=VALUE, or remove it.") from None
+
+
+def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
+    """A misspelt setting would be without effect, and nobody would know."""
+    known = sorted(_PREFIX + name.upper() for name in Settings.model_fields)
+    for name in sorted(variables):
+        if name.upper().startswith(_PREFIX) and name.upper() not in known:
+            nearest = difflib.get_close_matches(name.upper(), known, 1, cutoff=0.7)
+            advice = f"Did you mean {nearest[0]}?" if nearest else "README.md lists the settings; unset this one."
+            raise ConfigurationError(f"{name.upper()} is no setting of Forge.", advice)
+
+
+def _explained(mistake: ErrorDetails) -> ConfigurationError:
+    """A mistake in the words of whoever sets the setting. The value is not repeated: it may be a secret."""
+    name = _PREFIX + "_".join(str(part) for part in mistake["loc"][:1]).upper()
+    if mistake["type"] == "missing":
+        return ConfigurationError(f"{name} is not set.", "Set it in the environment or in .env.")
+    if mistake["type"] == "too_short" or mistake["input"] == "":
+        return ConfigurationError(f"{name} is empty.", "Give it a value in the environment or in .env.")
+    limits = mistake.get("ctx", {})
+    match mistake["type"]:
+        case "int_parsing" | "int_from_float":
+            what = "it must be a whole number"
+        case "float_parsing" | "decimal_parsing" | "finite_number":
+            what = "it must be a number"
+        case "bool_parsing":
+            what = "it must be true or false"
+        case "literal_error":
+            what = f"it must be {limits['expected']}"
+        case "greater_than":
+            what = f"it must be more than {limits['gt']:g}"
+        case "greater_than_equal":
+            what = f"it must be {limits['ge']:g} or more"
+        case "less_than_equal":
+            what = f"it must be {limits['le']:g} or less"
+        case "string_pattern_mismatch":
+            what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-4-5"
+        case _:
+            what = str(limits.get("error", mistake["msg"]))
+    return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in README.md.")

@@ -7,6 +7,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from domain.errors import ConfigurationError
 from memory.database import Connection, Engine, begin
 
 
@@ -20,14 +21,35 @@ def _config(connection: Connection | None = None) -> Config:
 def upgrade(engine: Engine, revision: str = "head") -> None:
     """Bring the schema up to a revision, in one transaction.
 
+    :raises ConfigurationError: if another version of Forge wrote the database.
     :raises DatabaseUnavailable: if the database cannot be reached or written.
     """
     with begin(engine) as connection:
+        _current(connection)
         command.upgrade(_config(connection), revision)
 
 
 def is_current(engine: Engine) -> bool:
-    """Whether the schema is the one this version of Forge was written for."""
+    """Whether the schema is the one this version of Forge was written for. A file that is not there is not made.
+
+    :raises ConfigurationError: if another version of Forge wrote the database.
+    :raises DatabaseUnavailable: if the database cannot be reached.
+    """
+    if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
+        return False
     with begin(engine) as connection:
-        current = MigrationContext.configure(connection).get_current_revision()
-    return current == ScriptDirectory.from_config(_config()).get_current_head()
+        return _current(connection) == _scripts().get_current_head()
+
+
+def _current(connection: Connection) -> str | None:
+    current = MigrationContext.configure(connection).get_current_revision()
+    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL: the database has the schema {current[:100]!r} of another version of Forge.",
+            "Start that version, or a newer one.",
+        )
+    return current
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())

@@ -1,0 +1,67 @@
+"""What keeps a Forge from starting is told in one line that names the setting."""
+
+import socket
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from domain.errors import ForgeError
+from tests.databases import fresh
+from tests.stories.driver import story
+
+
+async def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert await _refusal(tmp_path, port=port) == (
+            f"FORGE_PORT {port} is in use on 127.0.0.1. Stop what uses it, or set another."
+        )
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("nope.invalid", "cannot be resolved"),
+        ("two..dots", "cannot be resolved: it is no host name"),
+        ("192.0.2.1", "is no address of this machine"),
+    ],
+)
+async def test_a_host_that_is_none(host: str, why: str, tmp_path: Path) -> None:
+    assert (await _refusal(tmp_path, host=host)).startswith(f"FORGE_HOST {host} {why}")
+
+
+async def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/missing/forge.db"
+    assert (await _refusal(tmp_path, database_url=url)).startswith(f"FORGE_DATABASE_URL {url} cannot be used: ")
+
+
+async def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
+    told = await _refusal(tmp_path, database_url="postgresql://forge:hidden@127.0.0.1:1/forge")
+    assert told.startswith("FORGE_DATABASE_URL postgresql://forge:***@127.0.0.1:1/forge cannot be used: ")
+    assert "hidden" not in told
+
+
+async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("buy milk\n" * 1000)
+    told = await _refusal(tmp_path, database_url=f"sqlite:///{tmp_path}/notes.txt")
+    assert "cannot be used: file is not a database." in told
+
+
+async def test_a_database_of_a_later_version(tmp_path: Path) -> None:
+    url = fresh("sqlite", tmp_path)
+    with sqlite3.connect(tmp_path / "forge.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    assert "the schema '9999' of another version" in await _refusal(tmp_path, database_url=url)
+
+
+async def _refusal(folder: Path, **settings: object) -> str:
+    """Why a Forge with these settings does not start."""
+    url = str(settings.pop("database_url", None) or fresh("sqlite", folder))
+    with pytest.raises(ForgeError) as caught:
+        async with story(url, folder, **settings):
+            pass
+    told = str(caught.value)
+    assert "\n" not in told
+    return told

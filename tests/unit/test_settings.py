@@ -1,0 +1,81 @@
+"""Settings as operators get them wrong: one line names the setting and says what to do."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.settings import load
+from domain.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An environment that is complete, in a folder without .env."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.upper().startswith("FORGE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FORGE_APP_ID", "1")
+    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "secret")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("FORGE_CEILING_RNU", "3", "FORGE_CEILING_RNU is no setting of Forge. Did you mean FORGE_CEILING_RUN?"),
+        ("forge_prot", "3", "FORGE_PROT is no setting of Forge. Did you mean FORGE_PORT?"),
+        ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is no setting of Forge. README.md lists the settings"),
+        ("FORGE_WEBHOOK_SECRET", "", "FORGE_WEBHOOK_SECRET is empty."),
+        ("FORGE_WEBHOOK_SECRET", " , ", "FORGE_WEBHOOK_SECRET is empty."),
+        ("FORGE_APP_ID", "", "FORGE_APP_ID is empty."),
+        ("FORGE_APP_ID", "mine", "FORGE_APP_ID is wrong: it must be a whole number."),
+        ("FORGE_APP_ID", "0", "FORGE_APP_ID is wrong: it must be more than 0."),
+        ("FORGE_PORT", "70000", "FORGE_PORT is wrong: it must be 65535 or less."),
+        ("FORGE_CONCURRENT_RUNS", "0", "FORGE_CONCURRENT_RUNS is wrong: it must be 1 or more."),
+        ("FORGE_WRITE_INTERVAL", "fast", "FORGE_WRITE_INTERVAL is wrong: it must be a number."),
+        ("FORGE_CEILING_DAY", "nan", "FORGE_CEILING_DAY is wrong: it must be a number."),
+        ("FORGE_METRICS", "maybe", "FORGE_METRICS is wrong: it must be true or false."),
+        ("FORGE_LOG_FORMAT", "xml", "FORGE_LOG_FORMAT is wrong: it must be 'console' or 'json'."),
+        ("FORGE_FAST_MODEL", "haiku", "FORGE_FAST_MODEL is wrong: it must be PROVIDER:MODEL, e.g."),
+        ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
+    ],
+)
+def test_a_mistake_is_told_in_our_words(name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}") as caught:
+        load()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORGE_APP_ID")
+    with pytest.raises(ConfigurationError, match=r"^FORGE_APP_ID is not set"):
+        load()
+
+
+def test_a_misspelt_one_in_the_file_is_named_and_others_names_are_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("FORGE_PORT=4000\nANTHROPIC_API_KEY=x\n")
+    assert load().port == 4000
+    file.write_text("FORGE_PROT=4000\n")
+    with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
+        load()
+    file.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(ConfigurationError, match=r"^\.env cannot be read: it is not a text file"):
+        load()
+
+
+def test_a_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path, why in (("file", "there is a file"), ("file/below", "there is a file"), ("/proc/nope", "cannot be made")):
+        monkeypatch.setenv("FORGE_DATA_DIR", path)
+        with pytest.raises(ConfigurationError, match=f"^FORGE_DATA_DIR {path} .*{why}"):
+            load().make_data_dir()
+
+
+def test_the_folder_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FORGE_DATA_DIR", str(tmp_path / "a" / "b"))
+    load().make_data_dir()
+    load().make_data_dir()
+    assert list((tmp_path / "a" / "b").iterdir()) == []
