@@ -33,7 +33,7 @@ from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
 from pipeline.redelivery import Redelivery
 from pipeline.services import Services
-from pipeline.steps import PAUSES, Durable, durable
+from pipeline.steps import PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
 
@@ -57,12 +57,14 @@ class Patience:
     :param door: for a delivery to become durable; its database connection has a little less.
     :param worker: for the database, in everything else.
     :param heartbeat: between two sweeps.
+    :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
     """
 
     body: float = BODY_SECONDS
     door: float = PATIENCE
     worker: float = BUSY_SECONDS
     heartbeat: float = HEARTBEAT
+    stubborn: int = STUBBORN
 
 
 @asynccontextmanager
@@ -102,6 +104,7 @@ async def forge(
         services = replace(
             await _services(settings, database, host, clock, stack),
             pauses=pauses,
+            stubbornness=patience.stubborn,
             durable=durable,
             models=models or settings.models,
         )

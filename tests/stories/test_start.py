@@ -8,7 +8,7 @@ import pytest
 
 from domain.errors import ForgeError
 from tests.databases import fresh
-from tests.stories.driver import story
+from tests.stories.driver import NO_MODEL, PATIENT, story
 
 
 async def test_a_port_in_use(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def _refusal(folder: Path, **settings: object) -> str:
     """Why a Forge with these settings does not start."""
     url = str(settings.pop("database_url", None) or fresh("sqlite", folder))
     with pytest.raises(ForgeError) as caught:
-        async with story(url, folder, **settings):
+        async with story(url, folder, PATIENT, NO_MODEL, **settings):
             pass
     told = str(caught.value)
     assert "\n" not in told
