@@ -2,13 +2,17 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from ruamel.yaml import YAML
+from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.clock import SystemClock
@@ -25,6 +29,7 @@ from workspace.attacks import ATTACKS
 from workspace.probing import Wanted, chosen, probe
 from workspace.sandbox import SandboxLevel
 
+_MANIFEST = Path(__file__).parent.parent / "app.yml"  # in a checkout and in the wheel alike
 _OUTCOMES = {True: "refused", False: "[yellow]possible[/]", None: "not tried"}
 
 
@@ -98,28 +103,67 @@ async def _tools() -> Finding:
 async def _database(settings: Settings) -> Finding:
     try:
         engine = sync_engine(settings.database_url, busy_seconds=3)
-        current = await asyncio.to_thread(migrations.is_current, engine)
-        engine.dispose()
     except ForgeError as error:
         return Finding("database", error.message, error.advice)
-    if not current:
-        return Finding("database", "does not have this version's schema", "Run `forge migrate`, or just `forge serve`.")
-    return Finding("database", f"{engine.dialect.name}, schema of this version")
+    file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
+    if file is not None and not file.exists():
+        return _new_file(settings, file)
+    try:
+        current = await asyncio.to_thread(migrations.is_current, engine)
+    except ForgeError as error:
+        return Finding("database", error.message, error.advice)
+    except DBAPIError as error:
+        return Finding("database", str(error.orig), "Name another one in FORGE_DATABASE_URL, or restore this one.")
+    finally:
+        engine.dispose()
+    state = "schema of this version" if current else "will be brought to this version's schema at the start"
+    return Finding("database", f"{engine.dialect.name}, {state}")
+
+
+def _new_file(settings: Settings, file: Path) -> Finding:
+    """Whether an SQLite file can be made at the start. It is not made here."""
+    folder = file.absolute().parent
+    try:
+        with nullcontext() if folder.exists() else _data_dir(settings), tempfile.TemporaryFile(dir=folder):
+            return Finding("database", f"{file} will be created at the start")
+    except ForgeError as error:
+        return Finding("database", f"{file} cannot be created: {error.message}", error.advice)
+    except OSError as error:
+        advice = "Make its folder, or name another file in FORGE_DATABASE_URL."
+        return Finding("database", f"{file} cannot be created: {error.strerror}", advice)
 
 
 async def _disk(settings: Settings) -> Finding:
-    folder = next(
-        path for path in (settings.data_dir.absolute(), *settings.data_dir.absolute().parents) if path.exists()
-    )
-    free = shutil.disk_usage(folder).free
+    try:
+        with _data_dir(settings):
+            free = shutil.disk_usage(settings.data_dir).free
+    except ForgeError as error:
+        return Finding("disk", error.message, error.advice)
     state = f"{free / 1e9:.1f} GB free at {settings.data_dir}"
     return Finding("disk", state, "" if free >= LEAST_FREE else "Make room, or set FORGE_DATA_DIR elsewhere.")
+
+
+@contextmanager
+def _data_dir(settings: Settings) -> Generator[None]:
+    """The folder as it will be at the start; what was made for that is removed again.
+
+    :raises ConfigurationError: if it cannot be made or written.
+    """
+    folder = settings.data_dir.absolute()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        settings.make_data_dir()
+        yield
+    finally:
+        with suppress(OSError):
+            for each in made:
+                each.rmdir()
 
 
 async def _github(settings: Settings) -> Finding:
     try:
         async with _host(settings) as host:
-            slug, missing = await host.examine_app(_needed())
+            slug, missing = await host.examine_app(needed())
     except ForgeError as error:
         return Finding("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
     if missing:
@@ -128,9 +172,10 @@ async def _github(settings: Settings) -> Finding:
     return Finding("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
 
 
-def _needed() -> dict[str, str]:
-    """The permissions that reviews need today; app.yml asks for what later capabilities need, too."""
-    return {"checks": "write", "contents": "read", "pull_requests": "write", "metadata": "read"}
+def needed() -> dict[str, str]:
+    """The permissions (name → level) that the App's manifest asks for."""
+    manifest = YAML(typ="safe").load(_MANIFEST.read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
+    return manifest["default_permissions"]
 
 
 @asynccontextmanager
