@@ -66,7 +66,8 @@ class Fix(BaseModel):
 class RawFinding(BaseModel):
     """What a tool reported about one version of one file, before it has an identity.
 
-    ``line`` and ``end_line`` are 1-based; None means the file as a whole.
+    ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` goes into the trail and nowhere
+    else: it tells findings apart whose messages must not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -82,6 +83,7 @@ class RawFinding(BaseModel):
     fix: Fix | None = None
     layer: Layer
     help_url: str | None = None
+    mark: str = Field(default="", exclude=True, repr=False)
 
     @property
     def where(self) -> str:

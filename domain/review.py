@@ -94,6 +94,8 @@ class Review(BaseModel):
     deletions: int
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
+    in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
+    in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
     sandbox: str = ""  # where the tools ran
@@ -102,3 +104,9 @@ class Review(BaseModel):
     reasons: tuple[Reason, ...]
     conclusion: Conclusion
     seconds: float
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """The identities of all that people may dismiss or have dismissed."""
+        everything = (*self.findings, *self.dismissed, *self.in_history, *self.in_history_dismissed)
+        return [finding.fingerprint for finding in everything]

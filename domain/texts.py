@@ -108,6 +108,7 @@ def outcome(review: Review, posted: Sequence[Finding], posted_before: int, probl
         *_warning(problem),
         _verdict(review),
         _findings_table(review, inline, posted_before),
+        _in_history(review),
         _dismissed(review),
         _risk(review),
         _layers(review),
@@ -187,6 +188,8 @@ def _next(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
         return "fix what is marked error or critical, and push. What was said already is not said again."
+    if "credential.history" in codes:
+        return "revoke what is in the history, where it was issued; then have a person say so, as shown below."
     if "tool.failed" in codes:
         return "press **Review again**; if a tool keeps failing, ask whoever operates Forge."
     if "layer.missing" in codes:
@@ -211,11 +214,28 @@ def _findings_table(review: Review, inline: set[str], posted_before: int) -> str
     return "\n".join([*head, *rows, *tail])
 
 
-def _dismissed(review: Review) -> str:
-    if not review.dismissed:
+def _in_history(review: Review) -> str:
+    """Credentials that a later push deleted."""
+    if not review.in_history:
         return ""
-    rows = [f"- {code(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in review.dismissed[:20]]
-    left = len(review.dismissed) - len(rows)
+    rows = [
+        f"- {code(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
+        for f in review.in_history[:20]
+    ]
+    left = len(review.in_history) - len(rows)
+    intro = (
+        "A credential was in an earlier commit. Deleting the line takes it from nobody who has seen it, so revoke it. "
+        "A person with write access who is not the author then says so."
+    )
+    return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _dismissed(review: Review) -> str:
+    dismissed = (*review.dismissed, *review.in_history_dismissed)
+    if not dismissed:
+        return ""
+    rows = [f"- {code(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
+    left = len(dismissed) - len(rows)
     intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
     return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 

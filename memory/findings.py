@@ -74,6 +74,14 @@ async def mark_posted(database: Database, run: Run, fingerprints: Collection[str
         )
 
 
+async def credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
+    """The credentials that were found in a pull request so far, the first found first."""
+    async with database.transaction() as session:
+        rows = await session.scalars(_of_pull_request(repository_id, number).order_by(FindingRow.id))
+        found = [Finding.model_validate(row.content) for row in rows]
+        return [finding for finding in found if finding.is_credential]
+
+
 async def by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
     """The finding people call by this name in this pull request."""
     async with database.transaction() as session:

@@ -20,8 +20,7 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     review = await checkpoints.load_review(services.database, run)
     if review is None:
         return
-    everything = [finding.fingerprint for finding in (*review.findings, *review.dismissed)]
-    held = await dismissals.among(services.database, repository, everything)
+    held = await dismissals.among(services.database, repository, review.fingerprints)
     now = with_dismissals(review, held)
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)

@@ -28,7 +28,7 @@ from pipeline.services import Services
 from safety.eligibility import NEWCOMERS, exclusion, nothing_left
 from safety.quota import WINDOW, over_quota
 from safety.risk import Author
-from safety.verdict import with_dismissals
+from safety.verdict import with_dismissals, with_history
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -96,7 +96,7 @@ class ReviewRun:
         if configuration.PATH in checked.paths:
             await self._journal.step("check the configuration file", self._check_configuration)
         nothing = nothing_left(checked.paths, settings.configuration.review)
-        if nothing is not None:
+        if nothing is not None and not await self._journal.step("look into the history", self._leaked):
             settings = settings.model_copy(update={"excluded": nothing.text})
             await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
             return ReasonCode.excluded.value
@@ -185,11 +185,18 @@ class ReviewRun:
     async def _draw(self, checked: Checked, model: ModelPart) -> JsonValue:
         """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
         services, run = self._services, self._run
-        review = reviewer.draw(checked, model)
-        held = await dismissals.among(services.database, run.repository, [f.fingerprint for f in review.findings])
+        earlier = await findings.credentials(services.database, run.repository.id, run.number)
+        review = with_history(reviewer.draw(checked, model), earlier)
+        held = await dismissals.among(services.database, run.repository, review.fingerprints)
         timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
         return review.decision
+
+    async def _leaked(self) -> JsonValue:
+        """Whether an earlier head held a credential for which nobody answered: no filter of paths covers that."""
+        database, run = self._services.database, self._run
+        earlier = {each.fingerprint for each in await findings.credentials(database, run.repository.id, run.number)}
+        return bool(earlier - set(await dismissals.among(database, run.repository, earlier)))
 
     async def _seconds(self) -> float:
         began = await runs.began(self._services.database, self._run.id)

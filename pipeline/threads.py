@@ -42,16 +42,25 @@ async def resolve(services: Services, repository: RepositoryRef, number: int, fi
     carried = await findings.by_comment(services.database, repository.id, number)
     for thread in await services.host.review_threads(repository, number):
         about = carried.get(thread.comments[0].id) if thread.comments else None
-        if about is not None and about.fingerprint == finding.fingerprint and not thread.is_resolved:
+        if about is not None and _is_same(about, finding) and not thread.is_resolved:
             await services.host.resolve_thread(repository, thread.id)
 
 
+def _is_same(one: Finding, other: Finding) -> bool:
+    """A credential that moved is still the same one."""
+    return one.fingerprint == other.fingerprint or (one.is_credential and one.trail == other.trail)
+
+
 def _is_done(thread: ReviewThread, finding: Finding, review: Review, gone: Collection[str]) -> bool:
-    """DESIGN §6: the finding is gone, GitHub calls the thread outdated, and no person replied after it."""
+    """DESIGN §6: the finding is gone, GitHub calls the thread outdated, and no person replied after it.
+
+    A credential is never gone: it is in the history when its line is deleted, and only a person knows it is revoked.
+    """
     there = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
     own = thread.comments[0].author_id
     return (
         not thread.is_resolved
+        and not finding.is_credential
         and thread.is_outdated
         and thread.is_whole
         and finding.fingerprint not in there
@@ -94,7 +103,7 @@ async def _dismiss(services: Services, guid: str, command: NoteThread, finding: 
     review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
     if review is None or review.head_sha != command.head_sha:
         return "the head is being reviewed"
-    if finding.fingerprint not in {each.fingerprint for each in review.findings}:
+    if finding.fingerprint not in {each.fingerprint for each in (*review.findings, *review.in_history)}:
         return f"{finding.id} is gone"
     if finding.severity is Severity.critical and finding.category is Category.security:
         return f"{finding.id} is critical: only a command dismisses it"

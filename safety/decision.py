@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.changes import NotLookedAt
-from domain.findings import RawFinding, Severity
+from domain.findings import Finding, RawFinding, Severity
 from domain.review import Conclusion, Decision, LayerReport, Risk, RiskLevel
 from domain.verdicts import Reason
 
@@ -29,15 +29,17 @@ def decide(
     risk: Risk,
     layers: Sequence[LayerReport],
     not_looked_at: Sequence[NotLookedAt],
+    in_history: Sequence[Finding] = (),
 ) -> Verdict:
     """What the review decides (SPEC A4, A5). Nothing that failed or is missing counts as an approval.
 
     :param layers: every layer that was required or ran.
+    :param in_history: credentials of earlier heads for which nobody has answered yet.
     """
     changes = _blocking(findings)
+    human = (*_exposed(in_history), *_human(risk, layers, not_looked_at))
     if changes:
-        return Verdict(Decision.request_changes, (*changes, *_human(risk, layers, not_looked_at)))
-    human = _human(risk, layers, not_looked_at)
+        return Verdict(Decision.request_changes, (*changes, *human))
     if human:
         return Verdict(Decision.require_human, human)
     return Verdict(Decision.approve, (_calm(findings, risk),))
@@ -54,6 +56,20 @@ def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     noun = "finding" if len(blocking) == 1 else "findings"
     text = f"{len(blocking)} {noun} of severity error or above"
     return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
+
+
+def _exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
+    """A push that deletes a credential takes it from nobody who has seen it."""
+    if not in_history:
+        return ()
+    number = len(in_history)
+    text = (
+        "A credential was in an earlier commit: it is in the history, revoke it"
+        if number == 1
+        else f"{number} credentials were in earlier commits: they are in the history, revoke them"
+    )
+    children = tuple(Reason(code=each.rule, text=f"{each.rule}, was in {each.where}") for each in in_history)
+    return (Reason(code="credential.history", text=text, value=number, threshold=1, children=children),)
 
 
 def _human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:

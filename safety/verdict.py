@@ -1,10 +1,24 @@
-"""Draws the verdict of a review anew when people dismiss findings or take that back."""
+"""Draws the verdict of a review anew: with what earlier heads left behind, and with what people dismissed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from domain.findings import Finding
 from domain.review import Review
 from safety.decision import CONCLUSIONS, decide
 from safety.risk import reassess
+
+
+def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
+    """The review with the credentials that an earlier head held and this one does not: deleted is not revoked.
+
+    The verdict is drawn by :func:`with_dismissals`, which knows who answered for them.
+
+    :param earlier: credentials found in this pull request so far, the first found first. One that only moved within
+        its file keeps its trail.
+    """
+    here = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
+    gone = {each.trail: each for each in earlier if each.fingerprint not in here and each.trail not in here}
+    return review.model_copy(update={"in_history": tuple(gone.values()), "in_history_dismissed": ()})
 
 
 def with_dismissals(review: Review, dismissed: Collection[str]) -> Review:
@@ -16,11 +30,15 @@ def with_dismissals(review: Review, dismissed: Collection[str]) -> Review:
     findings = tuple(finding for finding in everything if finding.fingerprint not in dismissed)
     held_back = tuple(finding for finding in everything if finding.fingerprint in dismissed)
     risk = reassess(review.risk, findings)
-    verdict = decide(findings, risk, review.layers, review.not_looked_at)
+    history = (*review.in_history, *review.in_history_dismissed)
+    in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
+    verdict = decide(findings, risk, review.layers, review.not_looked_at, in_history)
     return review.model_copy(
         update={
             "findings": findings,
             "dismissed": held_back,
+            "in_history": in_history,
+            "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
             "risk": risk,
             "decision": verdict.decision,
             "reasons": verdict.reasons,

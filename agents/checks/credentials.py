@@ -49,7 +49,7 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     pieces = list(_pieces(changed))
     answers, problem = await each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
     findings = tuple(
-        _finding(hit["path"], hit["kind"], hit["line"])
+        _finding(hit["path"], hit["kind"], hit["line"], hit["mark"])
         for _, answer in answers
         for hit in cast(list[dict[str, Any]], answer)
     )
@@ -83,7 +83,7 @@ def _request(piece: Sequence[Subject]) -> JsonValue:
     ]
 
 
-def _finding(path: str, kind: str, line: int) -> RawFinding:
+def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
     severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
     certain = kind not in _GUESSED
     name = NAMES[kind]
@@ -103,4 +103,5 @@ def _finding(path: str, kind: str, line: int) -> RawFinding:
         ),
         layer=Layer.security,
         help_url=_HELP,
+        mark=mark,
     )

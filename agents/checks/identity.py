@@ -22,7 +22,7 @@ def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]
         mark = first if not seen[first] else fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
         seen[first] += 1
         named[index] = Finding(
-            **dict(finding), fingerprint=mark, trail=trail(finding.rule, finding.path, finding.message)
+            **dict(finding), fingerprint=mark, trail=trail(finding.rule, finding.path, finding.message + finding.mark)
         )
     return tuple(named[index] for index in range(len(findings)))
 

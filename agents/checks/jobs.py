@@ -85,7 +85,7 @@ def bandit(request: Any) -> JsonValue:
 def scan_secrets(request: Any) -> JsonValue:
     """Scan the added lines of some files; answers never hold what was found, only where and of what kind."""
     return [
-        {"path": file["path"], "kind": hit.kind, "line": hit.line}
+        {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
         for hit in secrets.scan(file["path"], [(n, text) for n, text in file["added"]], file["removed"])
     ]

@@ -4,6 +4,7 @@ Entropy detectors are left out: on real changes they mostly report hashes, ids a
 leaves this module; a hit says where and of what kind.
 """
 
+import hashlib
 import math
 import re
 from collections import Counter
@@ -35,10 +36,14 @@ from agents.checks.paths import is_configuration, is_machine_made, is_test_or_do
 
 @dataclass(frozen=True)
 class Hit:
-    """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head."""
+    """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head.
+
+    ``mark`` is the same where the same credential is: sixteen bits of its digest, too few to find it by.
+    """
 
     kind: str
     line: int
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -142,9 +147,19 @@ def scan(path: str, added: Sequence[tuple[int, str]], removed: Sequence[str]) ->
     :param removed: lines the change takes out of this file: what stood there already is not reported again.
     """
     known = "\n".join(removed)
-    hits = {Hit(kind, line): None for kind, line, value in _found(path, added) if not value or value not in known}
+    found: dict[tuple[str, int], list[str]] = {}
+    for kind, line, value in _found(path, added):
+        if not value or value not in known:
+            found.setdefault((kind, line), []).append(value)
+    hits = [Hit(kind, line, _mark(values)) for (kind, line), values in found.items()]
     lines_with_format = {hit.line for hit in hits if hit.kind not in ("keyword", "basic-auth", "aws-secret-key")}
     return [hit for hit in hits if hit.kind != "keyword" or hit.line not in lines_with_format]
+
+
+def _mark(values: Iterable[str]) -> str:
+    """Letters only: numbers do not count in what follows a finding."""
+    digest = hashlib.sha256("\0".join(sorted(set(values))).encode("utf-8", "surrogateescape")).digest()
+    return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
 
 
 def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:

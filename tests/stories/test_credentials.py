@@ -1,0 +1,139 @@
+"""A credential in a pull request: no comment excuses it, and deleting its line does not undo it."""
+
+import re
+
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+
+APP = "import os\n\n\ndef main():\n    return os.name\n"
+KEY = "AKIA" + "Z7QW3ERT5YUI9OPL"
+OTHER = "AKIA" + "M3XW8ERT5YUI2OPB"
+LEAKING = f'{APP}\nKEY = "{KEY}"\n'
+
+
+async def _opened(told: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
+    """A reviewed pull request of alice, and carol, who may write, too."""
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    head = await alice.push(repository, "feature", {"app.py": content}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    return repository, alice, carol, pull, head
+
+
+async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
+    repository, alice, carol, pull, head = await _opened(told, LEAKING)
+    assert told.check(repository, head).conclusion == "failure"
+    [comment] = told.comments(pull)
+
+    head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "A person should look")
+    summary = check.summary or ""
+    assert "A credential was in an earlier commit: it is in the history, revoke it" in summary
+    assert " revoked` closes this" in summary
+    assert KEY not in summary
+    assert not comment.thread.resolved
+
+    await alice.reply(comment, "/forge dismiss revoked")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "action_required"
+
+    await carol.reply(comment, "/forge dismiss revoked")
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert "### Held back" in (check.summary or "")
+    assert comment.thread.resolved
+
+    head = await alice.push(repository, "feature", {"README.md": "# More\n"})
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+
+    [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)
+    await carol.comment(pull, f"/forge undismiss {name}")
+    await told.rest()
+    assert len(told.answers(pull)) == 1
+    assert len(told.thread_answers(pull, comment)) == 2
+    assert told.check(repository, head).conclusion == "action_required"
+
+
+async def test_another_credential_excuses_nothing(told: Story) -> None:
+    """An author who puts a harmless one in its place, which is dismissed, is still asked about the first."""
+    repository, alice, carol, pull, _ = await _opened(told, LEAKING)
+    head = await alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)})
+    await told.rest()
+    [_, second] = told.comments(pull)
+    await carol.reply(second, "/forge dismiss made up")
+    await told.rest()
+    assert len(told.thread_answers(pull, second)) == 1
+    assert told.check(repository, head).conclusion == "action_required"
+
+
+async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
+    repository, alice, carol, pull, _ = await _opened(told, LEAKING)
+    head = await alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'})
+    await told.rest()
+    [first, second] = told.comments(pull)
+    assert "### In the history" not in (told.check(repository, head).summary or "")
+
+    head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
+    await told.rest()
+    assert (told.check(repository, head).summary or "").count("closes this") == 1
+    await carol.reply(second, "/forge dismiss revoked")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert [first.thread.resolved, second.thread.resolved] == [True, True]
+    assert len(told.thread_answers(pull, second)) == 1
+
+
+async def test_a_comment_excuses_no_credential(told: Story) -> None:
+    repository, alice, _, pull, _ = await _opened(told, LEAKING)
+    head = await alice.push(
+        repository, "feature", {"app.py": LEAKING.replace('"\n', '"  # pragma: allowlist secret\n')}
+    )
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert not any(comment.thread.resolved for comment in told.comments(pull))
+
+
+async def test_a_fork_silences_nothing(told: Story) -> None:
+    repository, _ = told.repository({"app.py": APP})
+    mallory = told.github.user("mallory")
+    fork = await mallory.fork(repository)
+    silent = f'{APP}\nKEY = "{KEY}"  # gitleaks:allow\nVALUE = missing  # noqa\nos.system(VALUE + "x")  # nosec\n'
+    head = await mallory.push(fork, "feature", {"app.py": silent}, base="main")
+    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    said = " ".join(comment.body for comment in told.comments(pull))
+    for rule in ("secret/aws-access-key", "ruff/F821", "bandit/B605"):
+        assert rule in said
+
+
+async def test_a_member_silences_aloud(told: Story) -> None:
+    silent = f"{APP}\nVALUE = missing  # noqa\nos.system(VALUE)  # nosec\n"
+    repository, _, _, pull, head = await _opened(told, silent)
+    check = told.check(repository, head)
+    assert check.conclusion == "success"
+    assert told.comments(pull) == []
+    summary = check.summary or ""
+    assert "1 added line silences remarks (`noqa`)" in summary
+    assert "1 added line silences remarks (`nosec`)" in summary
+    assert "| +4 | Silences checks on 2 lines |" in summary
+
+
+async def test_leaving_all_files_out_covers_no_credential(told: Story) -> None:
+    filters = "review: {paths: {exclude: ['docs/**']}}\n"
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
+    await alice.push(repository, "feature", {"app.py": LEAKING, "docs/a.md": "A\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert len(told.comments(pull)) == 1
+    head = await alice.push(repository, "feature", {"app.py": APP})
+    await told.rest()
+    check = told.check(repository, head)
+    assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)

@@ -1,0 +1,94 @@
+"""A credential that a later push deletes asks for a person until one answers for it; all else is forgotten."""
+
+import pytest
+
+from domain.findings import Category, Finding, Layer, Severity
+from domain.review import Conclusion, Decision, Review, Risk, RiskLevel
+from safety.verdict import with_dismissals, with_history
+
+
+def finding(name: str, *, trail: str = "", rule: str = "secret/aws-access-key") -> Finding:
+    return Finding(
+        id=f"F-{name}",
+        rule=rule,
+        category=Category.security,
+        severity=Severity.critical,
+        confidence=1,
+        path="a.py",
+        line=1,
+        message="This line holds an AWS access key id.",
+        layer=Layer.security,
+        fingerprint=name,
+        trail=trail or f"trail of {name}",
+    )
+
+
+def review(*findings: Finding) -> Review:
+    return Review(
+        merge_base="a" * 40,
+        head_sha="b" * 40,
+        files=1,
+        additions=1,
+        deletions=0,
+        findings=findings,
+        layers=(),
+        not_looked_at=(),
+        risk=Risk(score=0, level=RiskLevel.low, parts=()),
+        decision=Decision.approve,
+        reasons=(),
+        conclusion=Conclusion.success,
+        seconds=0,
+    )
+
+
+def drawn(now: Review, *earlier: Finding, dismissed: set[str] | None = None) -> Review:
+    return with_dismissals(with_history(now, earlier), dismissed or set())
+
+
+def test_deleted_is_not_revoked() -> None:
+    after = drawn(review(), finding("A"))
+    assert (after.decision, after.conclusion) == (Decision.require_human, Conclusion.action_required)
+    assert [reason.code for reason in after.reasons] == ["credential.history"]
+    assert after.reasons[0].text == "A credential was in an earlier commit: it is in the history, revoke it"
+    assert [child.text for child in after.reasons[0].children] == ["secret/aws-access-key, was in a.py:1"]
+
+
+def test_a_person_answers_for_it_and_takes_that_back() -> None:
+    after = drawn(review(), finding("A"), dismissed={"A"})
+    assert (after.decision, after.in_history) == (Decision.approve, ())
+    assert [each.id for each in after.in_history_dismissed] == ["F-A"]
+    assert with_dismissals(after, set()).decision is Decision.require_human
+
+
+def test_every_one_is_answered_for() -> None:
+    after = drawn(review(), finding("A"), finding("B"), dismissed={"A"})
+    assert [each.id for each in after.in_history] == ["F-B"]
+    assert "2 credentials" in drawn(review(), finding("A"), finding("B")).reasons[0].text
+
+
+def test_nothing_was_there() -> None:
+    assert drawn(review()).decision is Decision.approve
+
+
+@pytest.mark.parametrize("here", [finding("A"), finding("A2", trail="trail of A")])
+def test_one_that_stands_or_only_moved_is_no_history(here: Finding) -> None:
+    after = drawn(review(here), finding("A"))
+    assert (after.in_history, after.decision) == ((), Decision.request_changes)
+    held = drawn(review(here), finding("A"), dismissed={here.fingerprint})
+    assert (held.in_history, held.decision) == ((), Decision.approve)
+
+
+def test_another_one_in_its_place_excuses_nothing() -> None:
+    after = drawn(review(finding("B")), finding("A"), dismissed={"B"})
+    assert ([each.id for each in after.in_history], after.decision) == (["F-A"], Decision.require_human)
+
+
+def test_one_that_moved_before_it_went_is_said_once() -> None:
+    after = drawn(review(), finding("A", trail="x"), finding("A2", trail="x"))
+    assert [each.id for each in after.in_history] == ["F-A2"]
+
+
+def test_what_blocks_goes_first() -> None:
+    after = drawn(review(finding("C", rule="ruff/F821")), finding("A"))
+    assert after.decision is Decision.request_changes
+    assert [reason.code for reason in after.reasons] == ["findings.blocking", "credential.history"]
