@@ -129,6 +129,11 @@ def review_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     return "\n\n".join([" ".join(lines), marker])
 
 
+def unposted(error: ForgeError) -> str:
+    """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
+    return f"The comments could not be posted, so the findings are only here. {error}"
+
+
 def unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
     """The body when GitHub refuses the positions of the comments: nothing is lost, it is listed instead."""
     listed = "\n".join(_bullet(finding) for finding in posted)

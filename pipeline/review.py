@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from typing import cast
 
 import structlog
 from pydantic import BaseModel, JsonValue
@@ -102,8 +103,8 @@ class ReviewRun:
             return ReasonCode.excluded.value
         model = await self._layer(settings).read(checked)
         await self._journal.step("draw the review", lambda: self._draw(checked, model))
-        await self._journal.step("post the review", lambda: self._post(settings))
-        await self._journal.step("conclude the check", lambda: self._conclude(settings))
+        unposted = await self._journal.step("post the review", lambda: self._post(settings))
+        await self._journal.step("conclude the check", lambda: self._conclude(settings, cast(str | None, unposted)))
         await self._journal.step("finish", lambda: self._move(RunState.completed))
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
         try:
@@ -212,10 +213,15 @@ class ReviewRun:
         return found.conclusion
 
     async def _post(self, settings: Settings) -> JsonValue:
+        """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
         review, inline, before = await self._said(settings)
-        if inline and not settings.configuration.review.dry_run:
-            await self._publisher.post_review(self._run, review, inline, before)
-        return [finding.id for finding in inline]
+        try:
+            if inline and not settings.configuration.review.dry_run:
+                await self._publisher.post_review(self._run, review, inline, before)
+        except Forbidden as error:
+            log.warning("review.unposted", run=self._run.id, error=str(error))
+            return texts.unposted(error)
+        return None
 
     def _layer(self, settings: Settings) -> ModelLayer:
         return ModelLayer(
@@ -233,9 +239,10 @@ class ReviewRun:
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
             return []
 
-    async def _conclude(self, settings: Settings) -> JsonValue:
+    async def _conclude(self, settings: Settings, unposted: str | None) -> JsonValue:
         review, inline, before = await self._said(settings)
-        text = texts.outcome(review, inline, before, settings.problem)
+        problem = " ".join(why for why in (unposted, settings.problem) if why) or None
+        text = texts.outcome(review, [] if unposted else inline, before, problem)
         await self._publisher.conclude(self._run, review.conclusion, text, review.findings)
         return review.conclusion
 

@@ -57,6 +57,8 @@ def quoted(text: str) -> str:
 def _kind(status: int, said: str) -> tuple[type[CodeHostError], str]:
     if status == 403 and "suspended" in said.lower():
         return Forbidden, "The installation is suspended; its owner can resume it in GitHub's settings."
+    if status == 403 and "locked" in said.lower():
+        return Forbidden, "Somebody with write access can unlock the conversation."
     if status in {404, 410}:
         return NotFound, "It was deleted or renamed, or the App has no access to it."
     if status == 401:

@@ -129,7 +129,7 @@ async def test_t_g5_a_suspended_installation_keeps_what_it_had(told: Story) -> N
 
 @pytest.mark.parametrize(("permission", "level"), [("pull_requests", "read"), ("checks", "read")])
 async def test_t_g5_a_permission_is_lowered_while_it_reviews(told: Story, permission: str, level: str) -> None:
-    """What may not be written any more ends the run; where the check can still be written, it says so."""
+    """Without comments the verdict is on the check alone, which says why; without the check the run ends."""
     repository, alice = await known(told)
 
     def lower() -> None:
@@ -138,13 +138,15 @@ async def test_t_g5_a_permission_is_lowered_while_it_reviews(told: Story, permis
 
     act_on(told, lower, "in_progress")
     pull = await opened(told, repository, alice)
-    await assert_ended(told)
+    await told.rest()
     told.reviews(pull)
     check = told.check(repository, pull.head_sha)
     if permission == "checks":
+        await assert_ended(told)
         assert check.conclusion is None
     else:
-        assert check.conclusion == "action_required"
+        assert check.conclusion == "failure"
+        assert "ruff/F821" in (check.summary or "")
         assert "Check the App's permissions and whether the owner accepted them." in (check.summary or "")
 
 
@@ -227,8 +229,10 @@ async def test_t_g8_a_locked_conversation_is_not_stormed(told: Story) -> None:
     assert posts(told, "/comments") == 1
     assert fault.fired == 2
     check = told.check(repository, pull.head_sha)
-    assert (check.status, check.conclusion) == ("completed", "action_required")
+    assert (check.status, check.conclusion) == ("completed", "failure")
     assert "issue is locked" in (check.summary or "")
+    assert "unlock the conversation" in (check.summary or "")
+    assert "ruff/F821" in (check.summary or "")
     async with told.forge.services.database.transaction() as session:
         said = await session.scalars(select(DeliveryRow.reason).where(DeliveryRow.event == "issue_comment"))
         assert ["issue is locked" in each for each in said] == [True]
