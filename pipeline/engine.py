@@ -7,6 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -18,7 +19,7 @@ from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from memory import executors, runs, waits
 from memory.database import Engine, is_outage
-from memory.executors import Holder
+from memory.executors import LEASE, Holder
 from pipeline.dispatch import dispatch
 from pipeline.journal import WAKE
 from pipeline.last_word import say
@@ -72,6 +73,9 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
 class WorkflowEngine:
     """DBOS in this process. There can be one at a time, since DBOS keeps its state in globals.
 
+    ``displaced`` is set once another process may have taken over this one's work, e.g. because it was frozen: then it
+    must end at once, as if killed, and begin anew.
+
     :param engine: an engine on the database of ``services``.
     """
 
@@ -82,6 +86,8 @@ class WorkflowEngine:
         self._holder = Holder(settings.executor_id, new_id(), socket.gethostname(), os.getpid())
         self._tasks: list[asyncio.Task[None]] = []
         self._lost = False
+        self._renewed: datetime | None = None
+        self.displaced = asyncio.Event()
         self._active = 0  # workflows that run at this moment
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
@@ -193,8 +199,12 @@ class WorkflowEngine:
 
         :raises DatabaseUnavailable: if it does not.
         """
-        other = await executors.take(self._services.database, self._holder, self._services.clock.now())
-        self._lost = other is not None
+        now = self._services.clock.now()
+        lapsed = self._renewed is not None and now - self._renewed > LEASE
+        other = await executors.take(self._services.database, self._holder, now)
+        self._renewed, self._lost = now, other is not None
+        if lapsed or self._lost:
+            self.displaced.set()
         if other is not None:
             log.error("lease.lost", executor=self._settings.executor_id, to_pid=other.pid, to_host=other.host)
 

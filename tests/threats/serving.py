@@ -95,6 +95,11 @@ class Serving:
         await self._log
         return code
 
+    async def ended(self) -> int:
+        """Wait until it ends by itself; its exit code."""
+        assert self._process is not None
+        return await asyncio.wait_for(self._process.wait(), PATIENCE)
+
     async def ready(self) -> tuple[int, str]:
         """What ``/readyz`` answers."""
         async with aiohttp.ClientSession() as session, session.get(self.url.replace("webhook", "readyz")) as response:

@@ -1,16 +1,19 @@
 """Faults of the database, the disk and the host while Forge works (threat model, rows D)."""
 
 import asyncio
+import os
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 from psycopg import sql
 from sqlalchemy import make_url
 
 from domain import texts
-from memory import deliveries
+from memory import deliveries, executors
 from memory.database import sync_engine
 from memory.deliveries import Delivery
+from memory.executors import Holder
 from pipeline.engine import client
 from pipeline.intake import Intake
 from simulator import Simulator
@@ -38,6 +41,25 @@ async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: 
     assert row is not None
     assert row.finished_at is not None
     assert "stored by another version" in row.reason
+
+
+async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> None:
+    """It was frozen for longer than its lease, say, and another works under its id by now."""
+    async with serving("sqlite", tmp_path) as forge:
+        other = Holder("served", "another process", "another host", 1)
+        await executors.take(forge.database, other, datetime.now(UTC), force=True)
+        assert await forge.ended() == os.EX_TEMPFAIL
+        await executors.release(forge.database, other, datetime.now(UTC))
+        await forge.start()
+        repository = forge.github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
+        forge.github.install(repository)
+        alice = forge.github.user("alice")
+        forge.github.grant(repository, alice, "write")
+        head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+        await alice.open_pull_request(repository, "feature")
+        await forge.rest()
+        [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+        assert check.conclusion == "success"
 
 
 async def test_t_d5_the_door_while_the_database_is_away(told: Story) -> None:
