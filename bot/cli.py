@@ -17,24 +17,31 @@ from bot import app as process
 from bot import doctor as examination
 from bot import listing
 from bot import local_review as local
-from bot.logging import configure
+from bot.logging import configure, print_uncaught
 from bot.settings import Settings, load
 from domain.errors import ForgeError
 from domain.neutral import visible
+from domain.review import Decision
 from domain.runs import RunState
+from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge reviews pull requests on GitHub.")
 errors = Console(stderr=True)
+_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
 
 def main() -> None:
-    """The entry point of ``forge``: a ForgeError becomes one message and exit code 2, or 1 for what is not there."""
+    """Do what the command line says; an error becomes one message and exit code 2, or 1 for what is not there."""
     try:
         cli()
     except ForgeError as error:
         errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(1 if isinstance(error, listing.NotThere) else 2)
+    except Exception as error:
+        print_uncaught(type(error), error, error.__traceback__)
+        errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
+        sys.exit(2)
 
 
 @cli.command()
@@ -94,13 +101,15 @@ def review(
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
 ) -> None:
-    """Review a local repository against a revision, like a pull request. Exit code 1: changes are requested."""
+    """Review a local repository against a revision, like a pull request.
+
+    Exit codes: 0 approve, 1 changes requested, 2 wrong input or an error, 3 a person should look, 130 interrupted.
+    """
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
-    output = "json" if as_json else "sarif" if as_sarif else "table"
+    shown = "json" if as_json else "sarif" if as_sarif else "table"
     configure("console", level=40)
-    clean = asyncio.run(local.run(path, base, output))
-    raise typer.Exit(0 if clean else 1)
+    raise typer.Exit(_EXIT_CODES[asyncio.run(local.run(path, base, shown))])
 
 
 @cli.command()
@@ -124,16 +133,26 @@ async def _serve(settings: Settings) -> None:
     stopped = _stop_signal()
     async with process.forge(settings) as running, process.served(running) as port:
         log.info("serving", host=settings.host, port=port, pid=os.getpid())
-        await stopped.wait()
-        log.info("stopping")
+        await _until_over(stopped, running.workflows)
 
 
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings, door=False):
+    async with process.forge(settings, door=False) as running:
         log.info("working", executor=settings.slot, pid=os.getpid())
-        await stopped.wait()
-        log.info("stopping")
+        await _until_over(stopped, running.workflows)
+
+
+async def _until_over(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
+    """Wait for the signal to stop; die where another process may do this one's work by now."""
+    waiting = [asyncio.create_task(event.wait()) for event in (stopped, workflows.displaced)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    if workflows.displaced.is_set() and not stopped.is_set():
+        log.error("displaced", why="The lease ran out, so another process may have taken over. Start this one again.")
+        os._exit(os.EX_TEMPFAIL)
+    log.info("stopping")
 
 
 def _stop_signal() -> asyncio.Event:
@@ -143,3 +162,7 @@ def _stop_signal() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     return stopped
+
+
+if __name__ == "__main__":
+    main()

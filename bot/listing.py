@@ -11,6 +11,7 @@ from rich.table import Column, Table
 import migrations
 from bot import app as process
 from bot.clock import SystemClock
+from bot.printing import output
 from bot.settings import Settings
 from domain.errors import ForgeError
 from domain.ids import new_id
@@ -50,7 +51,8 @@ async def runs(settings: Settings, state: RunState | None, limit: int, events_of
             where = f"{row.owner}/{row.name}#{row.number}"
             reason = escape(f"{row.reason} {visible(row.detail)[:80]}".strip())
             table.add_row(row.id, where, row.head_sha[:7], row.state, reason, f"{row.created_at:%Y-%m-%d %H:%M:%S}")
-        Console().print(table)
+        with output() as console:
+            console.print(table)
 
 
 async def deliveries(settings: Settings) -> None:
@@ -59,16 +61,19 @@ async def deliveries(settings: Settings) -> None:
         table = Table("event", "outcome", "reason", "deliveries", box=None)
         for (event, outcome, reason), number in sorted((await stored.counts(database)).items()):
             table.add_row(escape(visible(event)), outcome, escape(visible(reason)), str(number))
-        Console().print(table)
+        with output() as console:
+            console.print(table)
 
 
 async def failed_deliveries(settings: Settings, limit: int) -> None:
     """Show the deliveries that failed, one per line, its GUID first: `forge replay` takes it."""
     async with _database(settings) as database:
-        for each in await stored.failures(database, limit):
+        found = await stored.failures(database, limit)
+    with output() as console:
+        for each in found:
             what = visible(f"{each.event} {each.action}".strip())
             line = f"{visible(each.guid)}  {each.at:%Y-%m-%d %H:%M:%S}  {what}  {visible(each.reason)}"
-            Console().print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 async def replay(settings: Settings, guid: str) -> None:
@@ -110,7 +115,8 @@ async def _events(database: Database, run_id: str) -> None:
         pairs = (f"{key}={value}" for key, value in event.payload.items() if value not in (None, ""))
         payload = escape(visible(" ".join(pairs)))
         table.add_row(f"{event.time:%H:%M:%S.%f}"[:-3], event.type, event.source, seconds, payload)
-    Console().print(table)
+    with output() as console:
+        console.print(table)
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from rich.table import Table
 from agents import reviewer
 from agents.checks import Toolbox
 from bot import sarif
+from bot.printing import output
 from domain.findings import Severity
 from domain.ids import finding_id
 from domain.neutral import visible
@@ -24,20 +25,21 @@ from workspace.local import local
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
 
 
-async def run(path: Path, base: str, output: Literal["table", "json", "sarif"]) -> bool:
-    """Review the repository at ``path`` against ``base`` and print the result; whether nothing blocks.
+async def run(path: Path, base: str, shown: Literal["table", "json", "sarif"]) -> Decision:
+    """Review the repository at ``path`` against ``base``, print the result, and answer what it came to.
 
     :raises CodeAccessError: if there is no repository, no such revision, or no common history.
+    :raises ForgeError: if the result cannot be printed.
     """
-    console = Console()
     review, problem = await _review(path, base)
-    if output == "json":
-        console.out(json.dumps(review.model_dump(mode="json"), indent=2), highlight=False)
-    elif output == "sarif":
-        console.out(json.dumps(sarif.document(review.findings), indent=2), highlight=False)
-    else:
-        _print(console, review, problem)
-    return review.decision is not Decision.request_changes
+    with output() as console:
+        if shown == "json":
+            console.out(json.dumps(review.model_dump(mode="json"), indent=2), highlight=False)
+        elif shown == "sarif":
+            console.out(json.dumps(sarif.document(review.findings), indent=2), highlight=False)
+        else:
+            _print(console, review, problem)
+    return review.decision
 
 
 async def _review(path: Path, base: str) -> tuple[Review, str | None]:

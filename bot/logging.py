@@ -42,7 +42,7 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
     logging.setLogRecordFactory(Record)
     logging.raiseExceptions = False  # a handler that fails would print the arguments as they are
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
-    sys.excepthook = _print_uncaught
+    sys.excepthook = print_uncaught
     threading.excepthook = _print_uncaught_in_thread
 
 
@@ -82,11 +82,12 @@ def _shown(text: str) -> str:
     return outgoing(visible(text))
 
 
-def _print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an exception as Python would, redacted; also what ``sys.excepthook`` is."""
     sys.stderr.write(_shown("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _print_uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
     if args.exc_type is not SystemExit:
         value = args.exc_value or args.exc_type()
-        _print_uncaught(args.exc_type, value, args.exc_traceback)
+        print_uncaught(args.exc_type, value, args.exc_traceback)

@@ -1,0 +1,17 @@
+"""Starts the command line; Ctrl-C ends it without a traceback, while everything is still being imported, too."""
+
+import sys
+
+
+def main() -> None:
+    """The entry point of ``forge``."""
+    try:
+        from bot.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

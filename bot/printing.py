@@ -1,0 +1,33 @@
+"""Prints what a command was asked for on standard output, which may be closed or full."""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+from domain.errors import ForgeError
+
+
+@contextmanager
+def output() -> Generator[Console]:
+    """The console to print on; nothing else is done meanwhile, so that a failure is one of the output.
+
+    :raises ForgeError: if something printed could not be written.
+    """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # so Python says that it was closed
+        raise ForgeError("Standard output is closed, so nothing can be printed.")
+    try:
+        yield _Console()
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer is thrown away, or the interpreter would fail at it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ForgeError(f"Standard output could not be written: {error.strerror}.") from None
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Not an exit code of rich's own, which says that changes are requested."""
+        raise  # noqa: PLE0704  # rich calls this while it handles the error

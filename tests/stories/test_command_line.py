@@ -1,0 +1,107 @@
+"""`forge review` as scripts and CI use it: by its exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+FORGE = [sys.executable, "-m", "bot"]
+FLAW = "import subprocess\n\n\ndef run(text):\n    return eval(text)\n"
+RISKY = "import os\n\n\ndef f():\n    try:\n        return os.getenv('A')\n    except:\n        pass\n"
+CODES = [
+    ({"app.py": "x = 2\n"}, 0),
+    ({"settings.py": 'KEY = "AKIA' + 'Q3EGRZ7VJX2MNB5T"\n'}, 1),
+    ({f"f{number}.py": RISKY for number in range(60)}, 3),
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit on main."""
+    (tmp_path / "app.py").write_text("x = 1\n")
+    for command in (
+        ["init", "-q", "-b", "main"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("files", "code"), CODES)
+def test_the_exit_code_is_the_decision(files: Mapping[str, str], code: int, repository: Path) -> None:
+    for name, content in files.items():
+        (repository / name).write_text(content)
+    done = _review(repository)
+    assert done.returncode == code, done.stdout
+
+
+def test_wrong_input_is_not_a_verdict(repository: Path) -> None:
+    assert _review(repository, "--base", "nope").returncode == 2
+    assert _review(repository, "--json", "--sarif").returncode == 2
+
+
+def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
+    broken = "from bot import cli, local_review; local_review.run = None; cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", broken, "review", str(repository)], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "a mistake of its own" in done.stderr
+
+
+@pytest.mark.parametrize("shown", ["--json", ""])
+def test_output_that_cannot_be_written(shown: str, repository: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = _review(repository, *filter(None, [shown]), stdout=full.fileno())
+    assert (done.returncode, done.stderr) == (
+        2,
+        "forge: Standard output could not be written: No space left on device.\n",
+    )
+
+
+def test_output_that_nobody_reads(repository: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = _review(repository, stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (2, "forge: Standard output could not be written: Broken pipe.\n")
+
+
+def test_output_that_is_closed(repository: Path) -> None:
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *FORGE, "review", str(repository)]
+    done = subprocess.run(closed, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "forge: Standard output is closed, so nothing can be printed.\n")
+
+
+@pytest.mark.parametrize("delay", [0.4, 1.2])
+def test_an_interrupt_leaves_no_traceback(delay: float, repository: Path) -> None:
+    for number in range(80):
+        (repository / f"flaw{number}.py").write_text(FLAW)
+    process = subprocess.Popen(
+        [*FORGE, "review", str(repository)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(delay)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 130
+
+
+def test_every_way_to_start_it() -> None:
+    for module in ("bot", "bot.cli"):
+        done = subprocess.run([sys.executable, "-m", module, "--help"], check=False, capture_output=True, text=True)
+        assert "Forge reviews pull requests" in done.stdout, module
+
+
+def _review(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    command = [*FORGE, "review", str(folder), *arguments]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
