@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.checks import Toolbox, run_checks
+from agents.checks import Toolbox, run_checks, search_commits
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
 from domain.findings import Finding, Layer, place
@@ -14,7 +14,8 @@ from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide
 from safety.eligibility import is_looked_at
 from safety.risk import Author, assess, reassess
-from workspace.objects import Code
+from workspace.objects import Code, Objects
+from workspace.passing import passing
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that say how a project wants its code checked."""
@@ -36,6 +37,7 @@ class Checked(BaseModel):
     not_looked_at: tuple[NotLookedAt, ...]
     sandbox: str
     risk: Risk
+    in_passing: tuple[Finding, ...] = ()  # credentials of commits that a later one took away
 
     def needs_a_model(self, configuration: Configuration) -> bool:
         """Whether layer 3 is due: above low risk, unless the repository does without it (SPEC A5)."""
@@ -100,6 +102,28 @@ async def check(
         sandbox=toolbox.containment,
         risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing),
     )
+
+
+async def with_commits(
+    checked: Checked, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
+) -> Checked:
+    """The same with the credentials that a commit added and a later one took away.
+
+    :raises CodeAccessError: if the commits cannot be read.
+    """
+    files, is_all = await passing(code, checked.merge_base, checked.head_sha)
+    kept = [file for file in files if is_looked_at(file.path, configuration.review.paths)]
+    found, problem = await search_commits(kept, toolbox, _origin(author, trusted=False))
+    said = [problem] if problem else []
+    if not is_all:
+        said.append("Not all commits were searched for credentials that a later one took away.")
+    layers = [
+        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *said]) or None})
+        if layer.layer is Layer.security
+        else layer
+        for layer in checked.layers
+    ]
+    return checked.model_copy(update={"in_passing": found, "layers": tuple(layers)})
 
 
 def _origin(author: Author, trusted: bool) -> Origin:

@@ -24,6 +24,8 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
             update={
                 "findings": await findings.name_all(session, run, review.findings, now),
                 "dismissed": await findings.name_all(session, run, review.dismissed, now),
+                "in_history": await findings.name_all(session, run, review.in_history, now),
+                "in_history_dismissed": await findings.name_all(session, run, review.in_history_dismissed, now),
             }
         )
         row_id = new_id()

@@ -167,6 +167,10 @@ class ReviewRun:
     async def _check(self, settings: Settings) -> JsonValue:
         """Run layers 1 and 2 on the code."""
         services, run = self._services, self._run
+        author = Author(
+            from_fork=settings.pull_request.is_from_fork(run.repository.id),
+            first_time=settings.pull_request.author_association in NEWCOMERS,
+        )
         mirror = await self._mirror()
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
         kept = reviewer.within(change, settings.configuration)
@@ -175,19 +179,17 @@ class ReviewRun:
             mirror,
             services.toolbox,
             settings.configuration,
-            Author(
-                from_fork=settings.pull_request.is_from_fork(run.repository.id),
-                first_time=settings.pull_request.author_association in NEWCOMERS,
-            ),
+            author,
             lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
         )
-        return checked.model_dump(mode="json")
+        searched = await reviewer.with_commits(checked, mirror, services.toolbox, settings.configuration, author)
+        return searched.model_dump(mode="json")
 
     async def _draw(self, checked: Checked, model: ModelPart) -> JsonValue:
         """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
         services, run = self._services, self._run
         earlier = await findings.credentials(services.database, run.repository.id, run.number)
-        review = with_history(reviewer.draw(checked, model), earlier)
+        review = with_history(reviewer.draw(checked, model), (*checked.in_passing, *earlier))
         held = await dismissals.among(services.database, run.repository, review.fingerprints)
         timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())

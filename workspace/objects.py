@@ -162,6 +162,16 @@ class Objects:
         pairs = (line.split(" ") for line in listed.stdout.decode().splitlines())
         return {name: int(size) for name, size in pairs if size != "missing"}
 
+    async def available(self, blobs: Collection[str]) -> dict[str, int]:
+        """The sizes of blobs, after bringing those that are missing."""
+        return await self._sizes(blobs)
+
+    async def blobs(self, tree: str, paths: Sequence[bytes]) -> dict[bytes, str]:
+        """The regular files with ordinary names among these paths of a commit or tree: path → blob."""
+        ordinary = _fitting([path for path in paths if printable(path).encode() == path])
+        found = await self._named(tree, ordinary) if ordinary else {}
+        return {path.encode(): blob for path, blob in found.items()}
+
     async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
         """The sizes of blobs, after bringing those that are missing."""
         sizes = await self.sizes(blobs)

@@ -5,9 +5,11 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from agents.checks.identity import identified
 from agents.checks.subject import Subject, ToolReport
 from agents.checks.work import Shift, each
-from domain.findings import Category, Layer, RawFinding, Severity
+from domain.findings import Category, Finding, Layer, RawFinding, Severity
+from workspace.passing import Passing
 
 NAMES = {
     "aws-access-key": "an AWS access key id",
@@ -54,6 +56,22 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
         for hit in cast(list[dict[str, Any]], answer)
     )
     return ToolReport(head=findings, files=len(changed), problem=problem)
+
+
+async def in_passing(files: Sequence[Passing], shift: Shift) -> tuple[tuple[Finding, ...], str | None]:
+    """Credentials that a commit added and a later one took away, and what could not be looked at."""
+    answers, problem = await each(files, _request_in_passing, lambda file: file.path, "secrets", shift)
+    findings: list[Finding] = []
+    for file, answer in answers:
+        hits = cast(list[dict[str, Any]], answer)
+        found = [_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits]
+        findings += identified(found, {file.path: file.lines})
+    return tuple(findings), problem
+
+
+def _request_in_passing(file: Passing) -> JsonValue:
+    added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
+    return [{"path": file.path, "added": added, "removed": list(file.known)}]
 
 
 def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:

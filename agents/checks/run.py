@@ -22,6 +22,7 @@ from domain.ports import DependencyChange
 from domain.redaction import unquoted
 from domain.review import LayerReport, ToolRun
 from safety.containment import PARSERS, Containment, Origin
+from workspace.passing import Passing
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ async def run_checks(
     silenced = silencing.added(files)
     layers = _with_silenced(_layers(outcomes, dependencies is not None), silenced, origin)
     return CheckResult(_kept(files, outcomes), layers, silencing.lines(silenced) if silencing.counts(origin) else 0)
+
+
+async def search_commits(
+    files: Sequence[Passing], toolbox: Toolbox, origin: Origin
+) -> tuple[tuple[Finding, ...], str | None]:
+    """Credentials that came and went between the ends of a pull request, and what could not be looked at.
+
+    Where the worker may not look at this code, :func:`run_checks` says so.
+    """
+    if toolbox.for_worker("detect-secrets", origin=origin).level is None:
+        return (), None
+    return await credentials.in_passing(files, Shift(toolbox.pool, toolbox.seconds))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from simulator import User
+from simulator import Commit, User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 
@@ -137,3 +137,38 @@ async def test_leaving_all_files_out_covers_no_credential(told: Story) -> None:
     await told.rest()
     check = told.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
+
+
+async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    commits = [Commit("Add a key", {"keys.py": f'KEY = "{KEY}"\n'}), Commit("Remove it", {"keys.py": "KEY = None\n"})]
+    head = await alice.push_commits(repository, "feature", commits, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    check = told.check(repository, head)
+    assert check.conclusion == "action_required"
+    assert KEY not in (check.summary or "")
+    [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
+
+    head = await alice.push(repository, "feature", {"README.md": "# More\n"})
+    await told.rest()
+    assert name in (told.check(repository, head).summary or "")
+    await carol.comment(pull, f"/forge dismiss {name} revoked")
+    await told.rest()
+    assert len(told.answers(pull)) == 1
+    assert told.check(repository, head).conclusion == "success"
+
+
+async def test_commits_without_credentials_are_nothing_to_say(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, "old.py": f'KEY = "{KEY}"\n'})
+    commits = [
+        Commit("Work on what is there", {"old.py": f'KEY = "{KEY}"\nMORE = 1\n', "a.py": "VALUE = 1\n"}),
+        Commit("Move it", {"new.py": f'KEY = "{KEY}"\nMORE = 2\n', "old.py": None, "a.py": "VALUE = 2\n"}),
+        Commit("Move it back", {"new.py": None, "old.py": f'KEY = "{KEY}"\n'}),
+    ]
+    head = await alice.push_commits(repository, "feature", commits, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).title == "Approved: nothing to say"

@@ -1,0 +1,107 @@
+"""Reads what commits of a pull request added and a later one took away: no comparison of its ends shows that."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workspace.diff import Entry, parse_raw
+from workspace.git import MEGABYTE, TooLarge
+from workspace.objects import Objects
+
+_MOST_COMMITS = 250
+_MOST_BLOBS = 2000
+_LARGEST = MEGABYTE
+_MOST_BYTES = 40 * MEGABYTE
+_COMMIT = re.compile(rb"\n?commit [0-9a-f]{40,64}\n?")
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A file as one commit left it.
+
+    :param lines: all of it, as git counts lines.
+    :param added: the 1-based lines this commit added that neither end of the pull request has.
+    :param known: the lines of the file at both ends.
+    """
+
+    path: str
+    lines: tuple[str, ...]
+    added: tuple[int, ...]
+    known: tuple[str, ...]
+
+
+async def passing(code: Objects, merge_base: str, head: str) -> tuple[tuple[Passing, ...], bool]:
+    """The files of commits between two commits, the oldest first, and whether that is all of them.
+
+    Merges are left out: what they bring is on another branch. What follows an odd merge shows it.
+    """
+    try:
+        commits = _commits(await _logged(code, merge_base, head))
+    except TooLarge:
+        return (), False
+    if len(commits) < 2:
+        return (), True
+    paths = list({entry.path for entries in commits for entry in entries})
+    ends = [await code.blobs(tree, paths) for tree in (merge_base, head)]
+    wanted = {blob for entries in commits for entry in entries for blob in entry.blobs}
+    wanted |= {blob for end in ends for blob in end.values()}
+    texts = await _texts(code, wanted)
+    everywhere = {line for end in ends for blob in end.values() for line in texts.get(blob, ())}
+    files = [file for entries in commits[-_MOST_COMMITS:] for file in _of_commit(entries, ends, texts, everywhere)]
+    return tuple(files), len(texts) == len(wanted) and len(commits) <= _MOST_COMMITS
+
+
+async def _logged(code: Objects, merge_base: str, head: str) -> bytes:
+    done = await code.git.run(
+        *("log", "--no-merges", "--reverse", f"--max-count={_MOST_COMMITS + 1}", "--format=commit %H"),
+        *("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
+        *("--ignore-submodules=none", "--end-of-options", f"{merge_base}..{head}", "--"),
+        most=64 * MEGABYTE,
+    )
+    return done.stdout
+
+
+def _commits(logged: bytes) -> list[list[Entry]]:
+    """The entries of each commit. A path is never taken for a commit: it follows its entry."""
+    commits: list[list[Entry]] = []
+    fields = iter(logged.split(b"\0"))
+    for field in fields:
+        meta = field.lstrip(b"\n")
+        if _COMMIT.fullmatch(field):
+            commits.append([])
+        elif meta.startswith(b":"):
+            commits[-1] += parse_raw(meta + b"\0" + next(fields))
+    return commits
+
+
+def _of_commit(
+    entries: Sequence[Entry],
+    ends: Sequence[Mapping[bytes, str]],
+    texts: Mapping[str, tuple[str, ...]],
+    everywhere: set[str],
+) -> list[Passing]:
+    before = {line for entry in entries for line in texts.get(entry.old_blob or "", ())}
+    found: list[Passing] = []
+    for entry in entries:
+        lines = texts.get(entry.new_blob or "", ())
+        added = tuple(n for n, text in enumerate(lines, 1) if text not in everywhere and text not in before)
+        if added:
+            known = tuple(line for end in ends for line in texts.get(end.get(entry.path, ""), ()))
+            found.append(Passing(entry.name, lines, added, known))
+    return found
+
+
+async def _texts(code: Objects, blobs: set[str]) -> dict[str, tuple[str, ...]]:
+    """The lines of those blobs that are not too many or too large; a binary one has none."""
+    sizes = await code.available(sorted(blobs)[:_MOST_BLOBS])
+    small: list[str] = []
+    left = _MOST_BYTES
+    for blob, size in sizes.items():
+        if size <= min(left, _LARGEST):
+            small.append(blob)
+            left -= size
+    contents = await code.contents(small)
+    return {
+        blob: () if b"\0" in data else tuple(data.decode(errors="replace").split("\n"))
+        for blob, data in contents.items()
+    }
