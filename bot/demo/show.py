@@ -1,9 +1,10 @@
 """Plays the demo: opens a pull request, shows what Forge posts, pushes a fix, shows the new verdict."""
 
 import asyncio
+import re
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Rev
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 45.0  # seconds one review may take here
+_FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
@@ -37,7 +39,11 @@ async def run(console: Console, stopped: Callable[[], asyncio.Event] | None = No
     started = time.monotonic()
     async with _github_and_forge(console) as github:
         show = _Show(console, github)
-        good = await show.play()
+        try:
+            good = await show.play()
+        except TimeoutError as error:
+            console.print(f"[red]{escape(str(error))}[/]")
+            good = False
         took = time.monotonic() - started
         if stopped is not None:
             await _stay(console, github, stopped())
@@ -148,12 +154,20 @@ class _Show:
         self._show_check(third)
         closed, every = await self._settled(pull), len(pull.threads)
         self._console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
-        for thread in pull.threads:
-            if thread not in closed:
-                self._console.print(f"  left open: {escape(_shown(thread.comments[0].body).splitlines()[-1])}")
-        told = "is dismissed" in receipt and "needs the role admin" in refusal and "is dismissed" in answer
-        verdicts = (first.conclusion, asked_for, third.conclusion)
-        return told and len(closed) > 0 and verdicts == ("failure", "action_required", "success")
+        left = [thread for thread in pull.threads if thread not in closed]
+        for thread in left:
+            self._console.print(f"  left open: {escape(_named(thread))}: {_why_open(thread)}.", soft_wrap=True)
+        promises = {
+            "The first dismissal was taken down.": "is dismissed" in receipt,
+            "The stranger was refused.": "needs the role admin" in refusal,
+            "The second dismissal was taken down.": "is dismissed" in answer,
+            "The first verdict asks for changes.": first.conclusion == "failure",
+            "The second asks for a person.": asked_for == "action_required",
+            "The third approves.": third.conclusion == "success",
+            "The dismissed threads are resolved.": comment.thread in closed and leak.thread in closed,
+            "Threads of what is gone are resolved.": len(closed) > 2 and not any(map(_is_overlooked, left)),
+        }
+        return _kept(self._console, promises)
 
     async def _settled(self, pull: PullRequest) -> list[Thread]:
         """Forge resolves one thread a second, as GitHub asks of whoever writes; those it has resolved in the end."""
@@ -221,6 +235,31 @@ class _Show:
     def _step(self, text: str) -> None:
         self._console.print()
         self._console.print(Rule(escape(text), align="left", style="bold"))
+
+
+def _kept(console: Console, promises: Mapping[str, bool]) -> bool:
+    """Whether everything came out as promised; what did not is named."""
+    for promise in [promise for promise, kept in promises.items() if not kept]:
+        console.print(f"[red]This did not happen:[/] {promise}")
+    return all(promises.values())
+
+
+def _named(thread: Thread) -> str:
+    """The finding of a thread: its name, its rule and where it stands."""
+    comment = thread.comments[0]
+    found = _FINDING.search(comment.body)
+    return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path
+
+
+def _why_open(thread: Thread) -> str:
+    if not thread.outdated:
+        return "the push left its line as it was, so GitHub does not call the thread outdated"
+    return "it was not seen to be gone"
+
+
+def _is_overlooked(thread: Thread) -> bool:
+    """Whether Forge should have resolved it; of a model's remark only the model says whether it is gone."""
+    return thread.outdated and "`model/" not in thread.comments[0].body
 
 
 def _shown(markdown: str) -> str:

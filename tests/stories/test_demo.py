@@ -1,0 +1,34 @@
+"""The demo comes out as it should, and says so only then."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bot.demo import project, show
+
+
+async def test_the_demo_tells_its_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    code, told = await _played()
+    assert code == 0, told
+    assert "The demo ran to its end" in told
+    assert "left open: F-" in told
+    assert ": the push left its line as it was" in told
+    last = told.split("Forge resolved")[1]
+    assert "](" not in last
+    assert "`" not in last
+
+
+async def test_a_demo_that_comes_out_otherwise_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setattr(show, "_PATIENCE", 12.0)
+    monkeypatch.setattr(project, "SECOND_PUSH", {"README.md": "Nothing is repaired.\n"})
+    code, told = await _played()
+    assert code == 1
+    assert "did not come out as it should" in told
+
+
+async def _played() -> tuple[int, str]:
+    printed = io.StringIO()
+    return await show.run(Console(file=printed, width=100)), printed.getvalue()
