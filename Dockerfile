@@ -32,6 +32,7 @@ USER forge
 WORKDIR /var/lib/forge
 VOLUME /var/lib/forge
 EXPOSE 3000
+# forge serve and forge worker both answer it.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as u; u.build_opener(u.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['FORGE_PORT'] + '/healthz', timeout=4)"]
 CMD ["forge", "serve"]

@@ -52,7 +52,7 @@ def serve() -> None:
 
 @cli.command()
 def worker() -> None:
-    """Do work only, beside other processes on the same database."""
+    """Do work only, beside other processes on the same database; health and metrics are served all the same."""
     _run(_work)
 
 
@@ -138,8 +138,8 @@ async def _serve(settings: Settings) -> None:
 
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings, door=False) as running:
-        log.info("working", executor=settings.slot, pid=os.getpid())
+    async with process.forge(settings, door=False) as running, process.served(running) as port:
+        log.info("working", executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
         await _until_over(stopped, running.workflows)
 
 
