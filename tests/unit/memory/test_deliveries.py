@@ -11,6 +11,7 @@ from memory.database import Database, begin, sync_engine
 from memory.deliveries import Delivery, again, failures, kind
 from tests.databases import drop, fresh
 
+RUN = "01M7XCMZ0WQR4Y7N654AA0JQQY"  # the same in every process that collects the tests
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
@@ -18,8 +19,8 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
     ("reason", "told"),
     [
         ("", "under way"),
-        (f"run {new_id()}", "run"),
-        (f"run {new_id()}, run {new_id()}", "run"),
+        (f"run {RUN}", "run"),
+        (f"run {RUN}, run {RUN}", "run"),
         ("failed: GitHub did not answer.", "failed"),
         ("ignored: GitHub does not show the installation 4711.", "ignored"),
         ("refused: it needs the role write, the sender has read", "refused"),
