@@ -23,6 +23,7 @@ from bot.demo.script import scripted_model
 from bot.settings import Settings
 from domain import texts
 from simulator import Simulator
+from simulator.gitstore import FileContent
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
 
 _SECRET = "demo-webhook-secret"
@@ -31,14 +32,22 @@ _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
-async def run(console: Console, stopped: Callable[[], asyncio.Event] | None = None) -> int:
+async def run(
+    console: Console,
+    stopped: Callable[[], asyncio.Event] | None = None,
+    *,
+    second_push: Mapping[str, FileContent] = project.SECOND_PUSH,
+    patience: float = _PATIENCE,
+) -> int:
     """Play the demo; the exit code, 0 if everything came out as it should.
 
     :param stopped: gives the event until which everything is kept running after the story, for a browser.
+    :param second_push: what the author repairs, by path.
+    :param patience: seconds one review may take.
     """
     started = time.monotonic()
     async with _github_and_forge(console) as github:
-        show = _Show(console, github)
+        show = _Show(console, github, second_push, patience)
         try:
             good = await show.play()
         except TimeoutError as error:
@@ -105,9 +114,13 @@ def _models(console: Console, settings: Settings) -> Models:
 class _Show:
     """The steps of the demo, each told before it is done."""
 
-    def __init__(self, console: Console, github: Simulator) -> None:
+    def __init__(
+        self, console: Console, github: Simulator, second_push: Mapping[str, FileContent], patience: float
+    ) -> None:
         self._console = console
         self._github = github
+        self._second_push = second_push
+        self._patience = patience
 
     async def play(self) -> bool:
         """Whether every verdict is what it should be."""
@@ -140,7 +153,7 @@ class _Show:
 
         self._step("The author pushes a fix")
         repository.dependency_changes = []
-        head = await author.push(repository, project.BRANCH, project.SECOND_PUSH, "Do what the review says")
+        head = await author.push(repository, project.BRANCH, self._second_push, "Do what the review says")
         second = await self._watch(repository, head)
         asked_for = second.conclusion  # the next verdict is on the same check
         self._show_check(second)
@@ -182,7 +195,7 @@ class _Show:
 
     async def _reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
-        ended = time.monotonic() + _PATIENCE
+        ended = time.monotonic() + self._patience
         while time.monotonic() < ended:
             if mine := [each for each in said() if each.user is self._github.app.bot]:
                 self._say(mine[0].user.login, _shown(mine[0].body))
@@ -199,7 +212,7 @@ class _Show:
         :param conclusion: the one it should come to, where it is completed already.
         """
         started, seen = time.monotonic(), ""
-        while time.monotonic() - started < _PATIENCE:
+        while time.monotonic() - started < self._patience:
             for check in self._github.check_runs(repository, head, texts.CHECK_NAME):
                 state = check.conclusion or check.status
                 if f"{state}{check.title}" != seen:
@@ -209,7 +222,7 @@ class _Show:
                 if check.status == "completed" and conclusion in {None, check.conclusion}:
                     return check
             await asyncio.sleep(0.02)
-        raise TimeoutError(f"Forge / review on {head[:7]} was not completed within {_PATIENCE:.0f} s.")
+        raise TimeoutError(f"Forge / review on {head[:7]} was not completed within {self._patience:.0f} s.")
 
     def _show_review(self, pull: PullRequest) -> None:
         for review in self._github.reviews(pull):

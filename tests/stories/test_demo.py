@@ -1,15 +1,14 @@
 """The demo comes out as it should, and says so only then."""
 
 import io
+from typing import Any
 
-import pytest
 from rich.console import Console
 
-from bot.demo import project, show
+from bot.demo import show
 
 
-async def test_the_demo_tells_its_story(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+async def test_the_demo_tells_its_story() -> None:
     code, told = await _played()
     assert code == 0, told
     assert "The demo ran to its end" in told
@@ -20,15 +19,12 @@ async def test_the_demo_tells_its_story(monkeypatch: pytest.MonkeyPatch) -> None
     assert "`" not in last
 
 
-async def test_a_demo_that_comes_out_otherwise_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.setattr(show, "_PATIENCE", 12.0)
-    monkeypatch.setattr(project, "SECOND_PUSH", {"README.md": "Nothing is repaired.\n"})
-    code, told = await _played()
+async def test_a_demo_that_comes_out_otherwise_fails() -> None:
+    code, told = await _played(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
     assert code == 1
     assert "did not come out as it should" in told
 
 
-async def _played() -> tuple[int, str]:
+async def _played(**otherwise: Any) -> tuple[int, str]:
     printed = io.StringIO()
-    return await show.run(Console(file=printed, width=100)), printed.getvalue()
+    return await show.run(Console(file=printed, width=100), **otherwise), printed.getvalue()
