@@ -167,7 +167,9 @@ async def _services(
         host=host,
         clock=clock,
         mirrors=Mirrors(settings.data_dir / "mirrors"),
-        toolbox=await stack.enter_async_context(Toolbox.start(user=settings.sandbox_user, sandbox=settings.sandbox)),
+        toolbox=await stack.enter_async_context(
+            Toolbox.start(workers=settings.tool_workers, user=settings.sandbox_user, sandbox=settings.sandbox)
+        ),
         markers=Markers(settings.private_key_pem().encode()),
         models=settings.models,
         ceilings=settings.ceilings,

@@ -59,6 +59,7 @@ class Settings(BaseSettings):
     write_interval: float = Field(default=1.0, ge=0, le=60)
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
+    tool_workers: int = Field(default=2, ge=1, le=32)
 
     @field_validator("webhook_secret", mode="before")
     @classmethod

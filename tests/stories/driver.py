@@ -113,6 +113,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "executor_id": "story",
         "write_interval": 0,
         "queue_polling": POLLING,
+        "tool_workers": 1,  # to warm one is most of what a story's start costs
         **more,
     }
     return Settings.model_validate(values)
