@@ -177,4 +177,6 @@ async def test_a_check_is_closed_once_github_lets_it(told: Story, how: str) -> N
         await told.rest()
     told.comments(pull)
     [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
-    assert (check.status, check.conclusion) == ("completed", "cancelled")
+    # The run may have met the suspension itself before the news of it came.
+    assert check.status == "completed"
+    assert check.conclusion in ({"cancelled", "action_required"} if how == "suspended" else {"cancelled"})

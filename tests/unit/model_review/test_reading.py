@@ -156,8 +156,8 @@ def test_source_goes_before_tests_when_there_is_not_room_for_both():
     ("path", "reason"),
     [
         ("secret/plan.py", "never_send"),
-        ("README.md", "prose"),
-        ("LICENSE", "prose"),
+        ("README.md", "text"),
+        ("LICENSE", "text"),
         ("rows.csv", "data"),
     ],
 )
