@@ -4,6 +4,9 @@ import pytest
 from inline_snapshot import snapshot
 
 from simulator import Blob
+from simulator.branches import commit_files
+from simulator.events import Actor
+from simulator.gitstore import Commit
 from tests.stories.driver import Story
 
 APP = """\
@@ -322,6 +325,38 @@ async def test_mistake_in_the_configuration_is_annotated(told: Story) -> None:
     assert check.conclusion == "failure"
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [(".github/forge.yml", 3)]
     assert "max_comments" in check.annotations[0]["message"]
+
+
+async def test_the_configuration_is_deleted(told: Story) -> None:
+    """The check says what that means; once it is merged, the standard holds again."""
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
+    head = await alice.push(repository, "feature", {".github/forge.yml": None}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [check] = told.github.check_runs(repository, head, "Forge / config")
+    assert check.conclusion == "success"
+    assert "review.drafts" in (check.summary or "")
+
+    await alice.merge(pull)
+    head = await alice.push(repository, "draft", {"app.py": BROKEN}, base="main")
+    await alice.open_pull_request(repository, "draft", draft=True)
+    await told.rest()
+    assert told.check(repository, head).title == "Not reviewed"
+
+
+async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(told: Story) -> None:
+    """It gets its check, once; nothing that Forge does makes it work again."""
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    github = told.github
+    forge = Actor(github.app.bot, github.app)
+    head = commit_files(github.world, repository, forge, "feature", [Commit("Fix it", {"app.py": BROKEN})])
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert len(told.comments(pull)) == 1
+    assert len(await told.runs()) == 2
 
 
 async def test_dry_run_posts_no_comments(told: Story) -> None:
