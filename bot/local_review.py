@@ -11,17 +11,19 @@ from rich.table import Table
 
 from agents import reviewer
 from agents.checks import Toolbox
+from agents.reviewer import ModelPart
 from bot import sarif
 from bot.printing import output
-from domain.findings import Severity
+from domain.findings import Layer, Severity
 from domain.ids import finding_id
 from domain.neutral import visible
 from domain.redaction import outgoing
-from domain.review import Decision, Review
+from domain.review import Decision, LayerReport, Review
 from pipeline import configuration
 from safety.risk import Author
 from workspace.local import local
 
+_NO_MODEL = "`forge review` asks no model; on GitHub one reads what is above low risk."
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
 
 
@@ -51,8 +53,7 @@ async def _review(path: Path, base: str) -> tuple[Review, str | None]:
         settings = loaded.configuration
         kept = reviewer.within(change, settings)
         checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
-        missing = "`forge review` asks none; it runs layers 1 and 2."
-        result = reviewer.draw(checked, reviewer.without_model(checked, settings, missing))
+        result = reviewer.draw(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
     named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
     return timed, loaded.problem

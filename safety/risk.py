@@ -37,13 +37,14 @@ _AREAS = (
         "access",
         20,
         "Touches authentication, permissions, cryptography or payments",
-        r"^(?!.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
+        r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
         r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
         r"|payments?|billing)([/_.-]|$)",
     ),
     _area(
         "pipeline", 15, "Touches continuous integration", r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"
     ),
+    _area("owners", 15, "Touches who must review what", r"(^|/)CODEOWNERS$"),
     _area("migration", 12, "Touches database migrations", r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
     _area(
         "infrastructure",
@@ -55,7 +56,8 @@ _AREAS = (
         "dependencies",
         6,
         "Touches dependencies",
-        r"(^|/)(requirements[^/]*\.(txt|in)|pyproject\.toml|package\.json|go\.mod|Cargo\.toml|Gemfile|pom\.xml)$",
+        r"(^|/)(requirements[^/]*\.(txt|in)|requirements/.*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|Pipfile"
+        r"|package\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml)$",
     ),
 )
 _SENSITIVE = 20  # points for a path the repository calls sensitive
@@ -139,9 +141,10 @@ def _areas(changed: Sequence[str], sensitive: Sequence[str]) -> list[RiskPart]:
         paths = [path for path in changed if area.pattern.search(path) and not is_test(path)]
         hits.append((area.points, area.code, area.text, paths))
     for points, code, text, paths in hits:
-        if paths and left > 0:
-            parts.append(RiskPart(code=f"area.{code}", points=min(points, left), text=f"{text}: {_named(paths)}"))
-            left -= points
+        if paths:  # named also where the most that areas may count is reached
+            counted = min(points, left)
+            parts.append(RiskPart(code=f"area.{code}", points=counted, text=f"{text}: {_named(paths)}"))
+            left -= counted
     return parts
 
 

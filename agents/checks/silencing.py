@@ -50,15 +50,22 @@ def counts(origin: Origin) -> bool:
 
 
 def added(files: Sequence[Subject]) -> tuple[Silenced, ...]:
-    """The comments on lines that the change adds."""
+    """The comments on lines that the change adds, less those of the same kind that it takes out of the file."""
     return tuple(
         Silenced(file.path, line, comment)
         for file in files
-        for line, text in file.change.added_lines.items()
-        if "#" in text
         for comment in _possible(file)
-        if comment.pattern.search(text)
+        for line in _holding(comment, file)[_removed(comment, file) :]
     )
+
+
+def _holding(comment: Comment, file: Subject) -> list[int]:
+    return [line for line, text in file.change.added_lines.items() if comment.pattern.search(text)]
+
+
+def _removed(comment: Comment, file: Subject) -> int:
+    gone = (text for hunk in file.change.hunks for _, new, text in hunk.numbered() if new is None)
+    return sum(comment.pattern.search(text) is not None for text in gone)
 
 
 def lines(silenced: Sequence[Silenced]) -> int:

@@ -5,11 +5,12 @@ import shlex
 
 import pytest
 
-from agents.checks import Toolbox
+from agents.checks import Toolbox, silencing
+from agents.checks.subject import subjects
 from domain.configuration import Linter
 from domain.findings import Layer
 from safety.containment import Origin
-from tests.unit.checks.building import Versions
+from tests.unit.checks.building import Versions, change_of
 from tests.unit.checks.checking import checked, sarif
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -144,3 +145,11 @@ async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
         Layer.static: False,
         Layer.security: True,
     }
+
+
+async def test_a_reworked_line_that_was_silenced_counts_as_before() -> None:
+    old = "from typing import Dict, List  # noqa: F401\n"
+    new = "from typing import Dict, List, Set  # noqa: F401\n"
+    assert silencing.added(subjects(*change_of({"a.py": (old, new)}))) == ()
+    [more] = silencing.added(subjects(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
+    assert more.comment.word == "noqa"

@@ -21,9 +21,12 @@ def _parts(path: str, status: ChangeStatus = ChangeStatus.modified) -> set[str]:
         ("web/session/store.ts", "area.access"),
         ("config/permissions.yml", "area.access"),
         (".github/workflows/ci.yml", "area.pipeline"),
-        ("requirements/dev.txt", None),
+        ("requirements/dev.txt", "area.dependencies"),
+        ("setup.cfg", "area.dependencies"),
+        (".github/CODEOWNERS", "area.owners"),
+        ("docs/api/auth.doctree", None),
         ("requirements-dev.txt", "area.dependencies"),
-        ("requirements/extras/auth.txt", None),
+        ("requirements/extras/auth.txt", "area.dependencies"),
         ("docs/authentication.md", None),
         ("src/author.py", None),
         ("src/oauth2/flow.py", "area.access"),
@@ -47,3 +50,14 @@ def test_comments_that_silence_checks_cost_a_little(lines: int, said: str) -> No
     change = Change(merge_base="a", head_sha="b", files=(), not_looked_at=(), total_files=0, additions=0, deletions=0)
     assert assess(change, ()).parts == ()
     assert [(part.points, part.text) for part in assess(change, (), silencing=lines).parts] == [(4, said)]
+
+
+def test_what_areas_may_count_is_bounded_and_the_rest_is_named() -> None:
+    paths = ("app/auth.py", ".github/workflows/ci.yml", "CODEOWNERS", "setup.py")
+    files = tuple(FileChange(path=path, status=ChangeStatus.modified, additions=1) for path in paths)
+    change = Change(
+        merge_base="a", head_sha="b", files=files, not_looked_at=(), total_files=4, additions=4, deletions=0
+    )
+    risk = assess(change, ())
+    assert risk.score == 40
+    assert [part.points for part in risk.parts] == [20, 15, 5, 0]
