@@ -82,7 +82,7 @@ def test_output_that_is_closed(repository: Path) -> None:
 
 @pytest.mark.parametrize("delay", [0.4, 1.2])
 def test_an_interrupt_leaves_no_traceback(delay: float, repository: Path) -> None:
-    for number in range(80):
+    for number in range(250):  # enough to be busy for seconds
         (repository / f"flaw{number}.py").write_text(FLAW)
     process = subprocess.Popen(
         [*FORGE, "review", str(repository)],
@@ -94,7 +94,8 @@ def test_an_interrupt_leaves_no_traceback(delay: float, repository: Path) -> Non
     time.sleep(delay)
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=60)[1] == ""
-    assert process.returncode == 130
+    # To a shell both are 130; the interpreter itself dies of the signal while it starts or ends.
+    assert process.returncode in {130, -signal.SIGINT}
 
 
 def test_every_way_to_start_it() -> None:
