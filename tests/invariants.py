@@ -1,7 +1,7 @@
 """What must hold after every attack and every fault (the invariants I1 to I7 of the threat model, as far as built)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
@@ -23,7 +23,7 @@ async def violations(github: Simulator, database: Database) -> list[str]:
         *_deliveries_end(github, deliveries),
         *_nothing_twice(github, writes),
         *await unaccounted(database),
-        *_runs_end(github, runs),
+        *_runs_end(github, runs, {row.run_id for row in writes if row.step == "concluded"}),
     ]
 
 
@@ -62,7 +62,8 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
     ]
 
 
-def _runs_end(github: Simulator, rows: Sequence[RunRow]) -> list[str]:
+def _runs_end(github: Simulator, rows: Sequence[RunRow], concluded: Collection[str]) -> list[str]:
+    """:param concluded: the runs that wrote their verdict, or began to."""
     wrong = [f"I6: run {row.id} is {row.state}" for row in rows if not RunState(row.state).is_final]
     wrong += [
         f"I6: run {row.id} is {row.state} without a reason"
@@ -76,7 +77,11 @@ def _runs_end(github: Simulator, rows: Sequence[RunRow]) -> list[str]:
         if check.app is github.app and check.status != "completed" and check.external_id not in out_of_reach
     ]
     # A pull request may be closed right after the verdict, which stands then.
-    ended = {row.id: row.reason for row in rows if row.reason == "superseded"}
+    ended = {
+        row.id: row.reason
+        for row in rows
+        if row.reason == "superseded" or (row.reason == "closed" and row.id not in concluded)
+    }
     wrong += [
         f"I6: the check of run {check.external_id}, which was {ended[check.external_id]}, says {check.conclusion}"
         for check in github.world.check_runs.values()
