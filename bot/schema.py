@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from bot import command_page
 from domain import schema
-from domain.configuration import STANDARD_GATES
+from domain.gates import STANDARD
 from domain.presets import PRESETS, flattened
 from domain.schema import Schema
 from pipeline.yaml_file import DEEPEST, LARGEST
@@ -108,7 +108,7 @@ def _section(name: str, node: Schema) -> str:
         return "\n".join([*lines, *_table(node, ""), *_entries(node)])
     if "patternProperties" in node:
         [entry] = node["patternProperties"].values()
-        known = ", ".join(f"`{gate}` ({role})" for gate, role in STANDARD_GATES.items())
+        known = ", ".join(f"`{gate}` ({standard.role})" for gate, standard in STANDARD.items())
         said = ["", f"Gates that Forge brings along, with the role each asks for at least: {known}."]
         return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said])
     return "\n".join(lines)

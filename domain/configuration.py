@@ -9,6 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
+from domain.gates import STANDARD
+
 LONGEST_WAIT = timedelta(days=30)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -372,21 +374,6 @@ class Configuration(Section):
     audit: Audit = Audit()
 
 
-STANDARD_GATES = {
-    "architecture_approval": "write",
-    "human_review": "write",
-    "security_findings": "maintain",
-    "protected_paths": "maintain",
-    "help_needed": "write",
-    "guard": "write",
-    "cost_overrun": "write",
-    "production_deploy": "maintain",
-    "recovery": "write",
-    "false_positive": "write",
-    "destructive": "maintain",
-}
-"""The gates Forge brings along (CONTRACT), with the role each asks for at least."""
-
 _ROLES = ("write", "maintain", "admin")
 
 
@@ -404,7 +391,7 @@ class Contradiction(NamedTuple):
 def contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     """What is wrong although each value by itself is right."""
     for name, gate in configuration.gates.items():
-        yield from _of_standard_gate(name, gate) if name in STANDARD_GATES else _of_own_gate(name, gate)
+        yield from _of_standard_gate(name, gate) if name in STANDARD else _of_own_gate(name, gate)
     yield from _of_linters(configuration.review.linters)
     rates = configuration.breakers.error_rate
     if rates.warn > rates.trip:
@@ -427,7 +414,7 @@ def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
                 "cannot be changed for a gate that Forge brings along",
                 "`timeout`, `role` and `escalate`",
             )
-    least = STANDARD_GATES[name]
+    least = STANDARD[name].role
     if gate.role is not None and _ROLES.index(gate.role) < _ROLES.index(least):
         yield Contradiction(("gates", name, "role"), "is lower than this gate asks for", f"`{least}` or higher")
 

@@ -28,6 +28,25 @@ class EventType(StrEnum):
     budget_reserved = "budget.reserved"
     budget_settled = "budget.settled"
     budget_refused = "budget.refused"
+    budget_granted = "budget.granted"
+    gate_requested = "gate.requested"
+    gate_approved = "gate.approved"
+    gate_rejected = "gate.rejected"
+    gate_expired = "gate.expired"
+    gate_escalated = "gate.escalated"
+    gate_voided = "gate.voided"
+    gate_delegated = "gate.delegated"
+    gate_contested = "gate.contested"  # an answer that came after the decision
+    breaker_warning = "breaker.warning"
+    breaker_tripped = "breaker.tripped"
+    breaker_trial = "breaker.trial"
+    breaker_closed = "breaker.closed"
+    guard_tripped = "guard.tripped"
+    ladder_changed = "ladder.changed"
+    ladder_acted = "ladder.acted"  # an automatic act, with the level and the rule that allowed it
+    feedback_missed = "feedback.missed"
+    halted = "safety.halted"
+    resumed = "safety.resumed"
 
 
 class Event(BaseModel):

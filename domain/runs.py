@@ -35,6 +35,10 @@ class ReasonCode(StrEnum):
     commit_gone = "commit_gone"  # force-pushed away, or the fork was deleted
     excluded = "excluded"  # the repository's configuration leaves it out
     access_lost = "access_lost"  # uninstalled, suspended, repository gone
+    gate = "gate"  # waiting for a person
+    gate_rejected = "gate_rejected"
+    gate_timeout = "gate_timeout"
+    halted = "halted"  # the operator stopped everything
     breaker = "breaker"
     budget = "budget"
     guard = "guard"

@@ -8,6 +8,7 @@ from itertools import islice
 
 from pydantic import ValidationError
 
+from domain.gates import STANDARD
 from domain.neutral import visible
 from domain.slash import ENTRIES, MOST_COMMANDS, SLASH, Mistake, Problem, SlashCommand, Verb
 from handlers.markdown import commanding_lines
@@ -17,10 +18,7 @@ _NEAR = 0.6  # how alike two words must be for one to be offered for the other
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
-_GATES = (
-    "architecture_approval|human_review|security_findings|protected_paths|help_needed|guard|cost_overrun|"
-    "production_deploy|recovery|false_positive|destructive"
-)
+_GATES = "|".join(STANDARD)
 _END = r"(?:[ \t]+|$)"
 _SHA = "[0-9a-f]{7,64}"
 _GATE = rf"(?:(?!{_SHA}{_END})(?P<gate>G-{_ULID_END}|[a-z][a-z0-9_-]{{0,49}}){_END})?"

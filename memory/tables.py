@@ -292,15 +292,104 @@ class SpendRow(Base):
 
 
 class BudgetRow(Base):
-    """What people granted beyond the configured limits, in micro-USD, per run and phase.
+    """What people granted beyond the configured limits, per run and phase: micro-USD, or calls of a model.
 
     An installation has a row too: reservations take turns at it, so that two never count the same money.
     """
 
     __tablename__ = "budgets"
 
-    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | installation:ID
+    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | calls:ID/PHASE | installation:ID
     granted: Mapped[int]
+
+
+class AnswerRow(Base):
+    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice (invariant 3)."""
+
+    __tablename__ = "answers"
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)  # a digest
+    value: Mapped[dict[str, Any]] = mapped_column(JSON)
+    time: Mapped[datetime]
+
+
+class GateRow(Base):
+    """A question to a person, and the answer. One per run, name and subject."""
+
+    __tablename__ = "gates"
+    __table_args__ = (
+        UniqueConstraint("run_id", "name", "subject", name="gate_identity"),
+        Index("gates_of_pull_request", "repository_id", "number", "state"),
+        Index("gates_by_deadline", "state", "until"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    installation_id: Mapped[int]
+    repository_id: Mapped[int]
+    owner: Mapped[str]
+    repository_name: Mapped[str]
+    number: Mapped[int]
+    head_sha: Mapped[str]
+    name: Mapped[str]
+    subject: Mapped[str]
+    request: Mapped[dict[str, Any]] = mapped_column(JSON)
+    state: Mapped[str]
+    asked_at: Mapped[datetime]
+    until: Mapped[datetime]
+    decision: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    decided_at: Mapped[datetime | None]
+    delegate: Mapped[str | None]
+    check_id: Mapped[int | None]
+    comment_id: Mapped[int | None]
+
+
+class CircuitRow(Base):
+    """The error-rate breaker of one provider in one repository."""
+
+    __tablename__ = "circuits"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    provider: Mapped[str] = mapped_column(primary_key=True)
+    circuit: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class HaltRow(Base):
+    """The operator told every process to stop; there is one row, or none."""
+
+    __tablename__ = "halts"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    why: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime]
+
+
+class LadderRow(Base):
+    """The automation level of a repository, and since which run it is counted for the next one."""
+
+    __tablename__ = "ladders"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    level: Mapped[int]
+    since: Mapped[datetime]
+    by_login: Mapped[str]  # who set it; empty: earned
+
+
+class MissedRow(Base):
+    """A critical bug that Forge did not see, as a person reported it or a revert shows."""
+
+    __tablename__ = "missed"
+    __table_args__ = (Index("missed_by_repository", "repository_id", "time"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    run_id: Mapped[str | None]  # the newest finished run there
+    by_login: Mapped[str]
+    description: Mapped[str] = mapped_column(Text)
+    cause: Mapped[str] = mapped_column(unique=True)  # the delivery
+    time: Mapped[datetime]
 
 
 class ConfigurationRow(Base):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from domain.gates import STANDARD
 from domain.slash import Deploy, Level, RefusalCode, Refused, Rollback, SlashCommand, Verb
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
@@ -19,17 +20,7 @@ class Gate:
 
 
 GATES: Mapping[str, Gate] = {
-    "architecture_approval": Gate("write"),
-    "human_review": Gate("write", not_author=True),
-    "security_findings": Gate("maintain", not_author=True),
-    "protected_paths": Gate("maintain", not_author=True),
-    "help_needed": Gate("write"),
-    "guard": Gate("write"),
-    "cost_overrun": Gate("write"),
-    "production_deploy": Gate("maintain", not_requester=True),
-    "recovery": Gate("write"),
-    "false_positive": Gate("write"),
-    "destructive": Gate("maintain", not_author=True),
+    name: Gate(standard.role, standard.not_author, standard.not_requester) for name, standard in STANDARD.items()
 }
 """CONTRACT, gates. A critical change asks for ``maintain`` at ``human_review``."""
 
