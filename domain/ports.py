@@ -1,6 +1,6 @@
 """What a lower layer needs from above: the code host and its log of deliveries, the clock, the journal of steps."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
@@ -157,6 +157,10 @@ class Conversation(Protocol):
         """Change the App's own comment below an issue or pull request."""
         ...
 
+    async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        """Put a label on an issue or pull request; one it has already stays, and one that is new is created."""
+        ...
+
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
         """The id of the App's own reply with ``marker`` in the review thread that began with comment ``root``."""
         ...
@@ -221,6 +225,15 @@ class CodeHost(Conversation, Protocol):
         """The live role of an account: none, read, triage, write, maintain or admin.
 
         The answer counts only if the login still belongs to ``account_id``; otherwise ``none``.
+        """
+        ...
+
+    async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
+        """The ids of the people whose live role is at least ``role``; bots are left out.
+
+        Counted are those who were given access: who may read only because the repository is public is not listed.
+
+        :param role: read, triage, write, maintain or admin.
         """
         ...
 

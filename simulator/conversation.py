@@ -17,6 +17,8 @@ from simulator.state import (
     World,
 )
 
+LABEL_LENGTH = 50
+
 
 def open_issue(world: World, repository: Repository, by: Actor, title: str, body: str | None) -> Issue:
     if not title:
@@ -107,6 +109,8 @@ def react(
 def label_named(world: World, repository: Repository, name: str) -> Label:
     """The repository's label of that name; adding an unknown one to an issue creates it."""
     key = name.lower()
+    if not name.strip() or len(name) > LABEL_LENGTH:
+        raise invalid("Label", "name", "missing_field" if not name.strip() else "too_long")
     if key not in repository.labels:
         repository.labels[key] = Label(world.next_id(), name)
     return repository.labels[key]

@@ -166,6 +166,11 @@ def role_booleans(found: Repository, who: Account) -> Json:
     }
 
 
+def collaborator(world: World, found: Repository, who: Account) -> Json:
+    role_name = found.custom_roles.get(who.id, found.role_of(who))
+    return {**account(world, who), "permissions": role_booleans(found, who), "role_name": role_name}
+
+
 def label(world: World, owner: Repository, found: Label) -> Json:
     return {
         "id": found.id,

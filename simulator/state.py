@@ -356,6 +356,12 @@ class Repository:
     def allows(self, account: Account, role: Role) -> bool:
         return ROLES.index(self.role_of(account)) >= ROLES.index(role)
 
+    def collaborators(self, world: World) -> list[Account]:
+        """Everybody who was given access. Who may only read what is public is none of them, nor is an organisation."""
+        given = {who for who, role in self.roles.items() if role != "none"}
+        given |= self.owner.members | self.owner.owners | {self.owner.id}
+        return [who for who in world.accounts.values() if who.id in given and who.type != "Organization"]
+
 
 class Hooks(Protocol):
     """Where events go: the signed deliveries of `simulator.webhooks`."""

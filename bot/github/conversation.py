@@ -155,6 +155,11 @@ class GitHubConversation(Conversation):
         address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
 
+    async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        purpose = f"label {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/issues/{number}/labels"
+        await self._client.write(repository.installation_id, "POST", address, purpose, {"labels": [label]})
+
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
         purpose = f"look for Forge's reply on {repository.full_name}#{number}"
         address = f"{repository_path(repository)}/pulls/{number}/comments"

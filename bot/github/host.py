@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -15,11 +15,13 @@ from bot.github.errors import unexpected
 from bot.github.limits import LimitStore
 from bot.github.pacing import Sleep
 from bot.github.payloads import (
+    ROLES,
     AnnotatedShown,
     AnnotationShown,
     App,
     Blob,
     CheckRunShown,
+    Collaborator,
     Created,
     Dependency,
     File,
@@ -187,6 +189,17 @@ class GitHubHost(GitHubConversation, CodeHost):
             await self._require_visible(repository)
             return "none"
         return parse(Permission, data, purpose).role(account_id)
+
+    async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
+        """:raises ValueError: there is no such role, or none is needed for it."""
+        if role not in ROLES[1:]:
+            raise ValueError(f"{role!r} is no role that people are given.")
+        purpose = f"list the people with the role {role} on {repository.full_name}"
+        address = f"{repository_path(repository)}/collaborators"
+        items = await self._client.items(repository.installation_id, address, purpose, {"affiliation": "all"})
+        listed = parse_all(Collaborator, items, purpose)
+        await self._require_visible(repository)
+        return {one.id for one in listed if one.is_person and one.has(role)}
 
     def clone_url(self, repository: RepositoryRef) -> str:
         return f"{self._settings.web_url}/{segment(repository.owner)}/{segment(repository.name)}.git"

@@ -9,6 +9,9 @@ from domain.ports import CheckRunRef, DeliveryAttempt, DependencyChange, PullReq
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
+ROLES = ("none", "read", "triage", "write", "maintain", "admin")
+"""From the least to the most."""
+
 GHOST_ID = 10137  # GitHub's account that stands for deleted ones
 GHOST_LOGIN = "ghost"
 
@@ -230,6 +233,22 @@ class _Collaborator(BaseModel):
     permissions: _Permissions | None = None
 
 
+class Collaborator(Account):
+    """A line of the list of collaborators. ``role_name`` may be a custom role."""
+
+    permissions: _Permissions | None = None
+    role_name: str = ""
+
+    @property
+    def is_person(self) -> bool:
+        return self.type == "User"
+
+    def has(self, role: str) -> bool:
+        """Whether the account's rights amount to at least this built-in role."""
+        held = _role(self.permissions) if self.permissions is not None else _built_in(self.role_name)
+        return ROLES.index(held) >= ROLES.index(role)
+
+
 class Permission(BaseModel):
     """Answer of the collaborator endpoint. ``role_name`` may be a custom role, ``permission`` knows four only."""
 
@@ -243,10 +262,13 @@ class Permission(BaseModel):
             return "none"
         if self.user.permissions is not None:
             return _role(self.user.permissions)
-        for name in (self.role_name, self.permission):
-            if name in {"read", "triage", "write", "maintain", "admin"}:
-                return name
-        return "none"
+        named = _built_in(self.role_name)
+        return named if named != "none" else _built_in(self.permission)
+
+
+def _built_in(name: str) -> str:
+    """A role's name where it is one of GitHub's own; what another one allows cannot be told from its name."""
+    return name if name in ROLES else "none"
 
 
 def _role(granted: _Permissions) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from simulator import pull_shapes, shapes
 from simulator.gitstore import EMPTY_TREE, TreeEntry
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found
+from simulator.refusals import Refusal, malformed, not_found
 from simulator.state import Account, Json, Repository
 
 INLINE_BYTES = 1024 * 1024
@@ -88,6 +88,16 @@ def _file(call: Call, repository: Repository, entry: TreeEntry, revision: str) -
     return Answer(200, shape | {"content": content, "encoding": "base64"})
 
 
+def list_collaborators(call: Call) -> Answer:
+    """Who was given access: directly, as a member of the owner, or as one of its owners."""
+    repository = call.repository("metadata:read")
+    level = call.query.get("permission", "pull")
+    if level not in shapes.role_booleans(repository, repository.owner):
+        raise malformed(f"{level} is not a member of pull, triage, push, maintain, admin.")
+    listed = [who for who in repository.collaborators(call.world) if shapes.role_booleans(repository, who)[level]]
+    return call.page(listed, lambda who: shapes.collaborator(call.world, repository, who))
+
+
 def show_permission(call: Call) -> Answer:
     repository = call.repository("metadata:read")
     login = call.params["login"]
@@ -101,10 +111,8 @@ def permission(call: Call, repository: Repository, account: Account) -> Json:
     """`permission` knows four levels only; `role_name` and the booleans tell triage and maintain apart."""
     role = repository.role_of(account)
     legacy = {"triage": "read", "maintain": "write"}.get(role, role)
-    role_name = repository.custom_roles.get(account.id, role)
-    booleans = shapes.role_booleans(repository, account)
-    user: Json = {**shapes.account(call.world, account), "permissions": booleans, "role_name": role_name}
-    return {"permission": legacy, "role_name": role_name, "user": user}
+    user = shapes.collaborator(call.world, repository, account)
+    return {"permission": legacy, "role_name": user["role_name"], "user": user}
 
 
 def show_branch(call: Call) -> Answer:
@@ -219,6 +227,7 @@ ROUTES = [
     Route("GET", f"{_REPO}/contents", show_contents),
     Route("GET", f"{_REPO}/contents/", show_contents),
     Route("GET", f"{_REPO}/contents/{{path+}}", show_contents),
+    Route("GET", f"{_REPO}/collaborators", list_collaborators),
     Route("GET", f"{_REPO}/collaborators/{{login}}/permission", show_permission),
     Route("GET", f"{_REPO}/branches", list_branches),
     Route("GET", f"{_REPO}/branches/{{branch+}}", show_branch),

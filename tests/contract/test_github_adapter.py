@@ -172,6 +172,40 @@ async def test_live_roles(stage: Stage) -> None:
         await host.permission(repository, "ann", ann.id)
 
 
+async def test_who_has_a_role_is_listed_over_all_pages_and_bots_are_left_out(stage: Stage) -> None:
+    sim, shelf = stage.sim, stage.shelf
+    readers = {sim.user(f"reader-{number}") for number in range(120)}
+    for reader in readers:
+        sim.grant(shelf, reader, "read")
+    lead, robot = sim.user("lead"), sim.user("robot")
+    robot.account.type = "Bot"
+    sim.grant(shelf, lead, "maintain", "release engineer")
+    sim.grant(shelf, robot, "admin")
+    boss, member = sim.user("boss"), sim.user("member")
+    sim.organization("acme", owners=[boss], members=[member])
+    sim.user("stranger")
+
+    async def having(role: str) -> set[int]:
+        return set(await stage.host.accounts_with(stage.repository, role))
+
+    assert await having("admin") == {boss.id}
+    assert await having("maintain") == {boss.id, lead.id}
+    assert await having("write") == await having("triage") == {boss.id, lead.id, stage.ann.id}
+    assert await having("read") == {boss.id, lead.id, stage.ann.id, member.id, *(one.id for one in readers)}
+    sim.revoke(shelf, lead)
+    assert await having("maintain") == {boss.id}
+
+
+async def test_who_has_a_role_is_never_a_part_of_a_list(stage: Stage) -> None:
+    for number in range(120):
+        stage.sim.grant(stage.shelf, stage.sim.user(f"reader-{number}"), "read")
+    stage.sim.faults.add(kind="before", path="/collaborators", skip=1, times=None)
+    with pytest.raises(Unavailable):
+        await stage.host.accounts_with(stage.repository, "read")
+    with pytest.raises(ValueError, match="owner"):
+        await stage.host.accounts_with(stage.repository, "owner")
+
+
 async def test_git_accepts_the_credentials(stage: Stage) -> None:
     header = await stage.host.git_credentials(stage.repository)
     token = base64.b64decode(header.removeprefix("Basic ")).decode().removeprefix("x-access-token:")

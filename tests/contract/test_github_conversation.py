@@ -163,3 +163,21 @@ async def test_a_spent_graphql_budget_waits(stage: Stage) -> None:
 async def test_an_empty_comment_is_refused(stage: Stage) -> None:
     with pytest.raises(Unprocessable):
         await stage.host.create_comment(stage.repository, 1, "")
+
+
+async def test_a_label_is_created_and_put_once(stage: Stage) -> None:
+    issue = await stage.ann.open_issue(stage.shelf, "Slow", labels=["bug"])
+    for subject in (stage.pull, issue):
+        for name in ("forge: low risk", "Forge: Low Risk", "bug"):
+            await stage.host.add_label(stage.repository, subject.number, name)
+        assert {label.name for label in subject.labels} == {"bug", "forge: low risk"}
+    await stage.sim.settle()
+    labelled = [one for one in stage.sim.deliveries if one.payload.get("action") == "labeled"]
+    assert [one.payload["label"]["name"] for one in labelled].count("forge: low risk") == 2
+
+
+async def test_a_label_that_github_does_not_take(stage: Stage) -> None:
+    with pytest.raises(Unprocessable, match="name"):
+        await stage.host.add_label(stage.repository, 1, "x" * 51)
+    with pytest.raises(NotFound):
+        await stage.host.add_label(stage.repository, 99, "bug")

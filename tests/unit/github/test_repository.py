@@ -213,3 +213,34 @@ async def test_a_permission_is_never_guessed(kit: Kit, fault: httpx.Response | E
     kit.github.get(ROLE).mock(side_effect=in_turn(fault))
     with pytest.raises(CodeHostError):
         await kit.host.permission(REPO, "ann", 5)
+
+
+PEOPLE = "/repos/acme/app/collaborators"
+
+
+def _listed(account_id: int, role_name: str, granted: dict[str, bool] | None, kind: str = "User") -> dict[str, object]:
+    person: dict[str, object] = {"id": account_id, "login": f"a{account_id}", "type": kind}
+    person["role_name"] = role_name
+    return person if granted is None else {**person, "permissions": granted}
+
+
+async def test_the_accounts_with_a_role(kit: Kit) -> None:
+    pushing = {"admin": False, "maintain": False, "push": True, "triage": True, "pull": True}
+    listed = [
+        _listed(1, "Custom deployer", pushing),
+        _listed(2, "write", None),
+        _listed(3, "Custom", None),
+        _listed(4, "triage", {**pushing, "push": False}),
+        _listed(5, "write", pushing, "Bot"),
+        _listed(6, "admin", dict.fromkeys(pushing, True)),
+    ]
+    kit.github.get(path=PEOPLE).respond(json=listed)
+    kit.github.get("/repos/acme/app").respond(json={"id": 99})
+    assert await kit.host.accounts_with(REPO, "write") == {1, 2, 6}
+
+
+async def test_the_accounts_of_another_repository_of_that_name_do_not_count(kit: Kit) -> None:
+    kit.github.get(path=PEOPLE).respond(json=[_listed(1, "admin", None)])
+    kit.github.get("/repos/acme/app").respond(json={"id": 100})
+    with pytest.raises(NotFound, match="another repository now"):
+        await kit.host.accounts_with(REPO, "write")
