@@ -1,0 +1,343 @@
+"""Decides whether a run may make its next call of a model, from its calls, its progress, its time and recent errors.
+
+The rules are those of Forge's safety plan: four circuit breakers of which each warns before it opens. What is used up
+(calls, patience, time) needs a person to go on; after errors one trial finds out by itself whether they are over.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from domain.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.runs import Phase
+from domain.verdicts import BreakerState, Check, Reason
+
+_NO_TIME = timedelta()
+_MINUTE = timedelta(minutes=1)
+_UNTIL_THEN = "Nothing has to be done now; at the limit it stops."
+_ANOTHER_SLICE = (
+    "`/forge continue 10it` grants another slice, `/forge accept` keeps what there is, `/forge cancel` ends it"
+)
+
+
+def iteration(calls: int, phase: Phase, limits: IterationBreaker, granted: int) -> Check:
+    """Whether a phase may make one more call; a limit of N opens when call N + 1 would be made.
+
+    :param calls: calls of models that this phase of this run has made, those before a bounce included.
+    :param granted: calls beyond the limit that people allowed this phase.
+    """
+    limit: int = getattr(limits, phase.value, limits.other) + max(0, granted)
+    return _used(
+        Reason(
+            code=f"iteration.{phase.value}",
+            text=f"The {phase.value} phase has made {calls} of the {limit} model calls it may make.",
+            value=calls,
+            threshold=limit,
+        ),
+        is_open=calls >= limit,
+        warns=(calls + 1) / limit >= limits.warn,  # the call that is asked about counts
+        suggestion=f"{_ANOTHER_SLICE}; or raise `breakers.iteration.{phase.value}` in `.github/forge.yml`.",
+    )
+
+
+def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
+    """Whether the latest calls brought anything; warns when one more without progress would open it.
+
+    :param progress: per call of this phase, in order, whether it brought progress (:func:`strides`), since the phase
+        began or a person last let it go on.
+    """
+    idle = next((idle for idle, moved in enumerate(reversed(progress)) if moved), len(progress))
+    text = (
+        f"The last {idle} model calls brought no progress" if idle != 1 else "The last model call brought no progress"
+    )
+    return _used(
+        Reason(
+            code="stagnation",
+            text=f"{text}; it stops at {limits.stagnation} in a row." if idle else "The last model call made progress.",
+            value=idle,
+            threshold=limits.stagnation,
+        ),
+        is_open=idle >= limits.stagnation,
+        warns=idle >= limits.stagnation - 1,
+        suggestion=f"`/forge history` shows what it tried. {_ANOTHER_SLICE}.",
+    )
+
+
+class Progress(BaseModel):
+    """How far a phase has come after a call; counts are of the whole phase.
+
+    :param tasks: in the plan.
+    :param files: changed.
+    :param lines: added and deleted.
+    :param passing: tests, in the latest run of them.
+    :param failing: tests, in the latest run of them; None: they did not run, or could not be collected.
+    :param resolved: findings that are settled.
+    :param found: findings that were raised.
+    :param stage: of the deployment.
+    :param health: of what is deployed, from 0 to 1.
+    :param seen: digests of what was seen: files read, output of tools, states of the change.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tasks: int = Field(default=0, ge=0)
+    files: int = Field(default=0, ge=0)
+    lines: int = Field(default=0, ge=0)
+    passing: int = Field(default=0, ge=0)
+    failing: int | None = Field(default=None, ge=0)
+    resolved: int = Field(default=0, ge=0)
+    found: int = Field(default=0, ge=0)
+    stage: str = ""
+    health: float = Field(default=0, ge=0, le=1)
+    seen: frozenset[str] = frozenset()
+
+
+_MORE = {
+    Phase.planning: ("tasks",),
+    Phase.implementation: ("files", "lines", "passing"),
+    Phase.review: ("resolved", "found"),
+    Phase.testing: ("passing",),
+    Phase.deployment: ("health",),
+}
+"""What is progress in a phase when there is more of it."""
+
+
+def progressed(before: Progress, after: Progress, phase: Phase) -> bool:
+    """Whether a call brought its phase on. In every phase, seeing what was not seen before does."""
+    if after.seen - before.seen or any(getattr(after, name) > getattr(before, name) for name in _MORE[phase]):
+        return True
+    if phase is Phase.testing:
+        return before.failing is not None and after.failing is not None and after.failing < before.failing
+    return phase is Phase.deployment and after.stage != before.stage
+
+
+def strides(snapshots: Sequence[Progress], phase: Phase) -> Sequence[bool]:
+    """Per call, whether it brought its phase on; who only goes back and forth makes no progress.
+
+    :param snapshots: one before the first call, and one after each.
+    """
+    return list(_strides(snapshots, phase))
+
+
+def _strides(snapshots: Sequence[Progress], phase: Phase) -> Iterator[bool]:
+    best = snapshots[0] if snapshots else Progress()
+    for snapshot in snapshots[1:]:
+        yield progressed(best, snapshot, phase)
+        best = _best(best, snapshot)
+
+
+def _best(before: Progress, after: Progress) -> Progress:
+    counts = {name for names in _MORE.values() for name in names}
+    failing = [each.failing for each in (before, after) if each.failing is not None]
+    return after.model_copy(
+        update={
+            **{name: max(getattr(before, name), getattr(after, name)) for name in counts},
+            "failing": min(failing, default=None),
+            "seen": before.seen | after.seen,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Move:
+    """A run began to work, or to wait for a person, in a queue or for a rate limit.
+
+    :param at: in UTC.
+    """
+
+    at: datetime
+    running: bool
+
+
+def worked(moves: Sequence[Move], now: datetime) -> timedelta:
+    """How long a run worked up to now; while it waits, its time stands still.
+
+    :param moves: in the order of the run's history. For one phase, only its own, with a last one where it was left.
+    """
+    spans = (then.at - move.at for move, then in pairwise([*moves, Move(now, running=False)]) if move.running)
+    return sum((max(span, _NO_TIME) for span in spans), _NO_TIME)  # a clock that was set back takes nothing away
+
+
+def time(
+    worked_phase: timedelta,
+    worked_total: timedelta,
+    phase: Phase,
+    limits: TimeBreaker,
+    granted: timedelta = _NO_TIME,
+) -> Check:
+    """Whether there is time left for another call, in this phase and in the run; the tighter one is named.
+
+    :param granted: time beyond the limits that people allowed; it raises both.
+    """
+    more = max(granted, _NO_TIME) / _MINUTE
+    of_phase = _time(worked_phase, getattr(limits, phase.value) + more, limits.warn, phase.value, phase.value)
+    of_run = _time(worked_total, limits.total + more, limits.warn, "run", "total")
+    return max(of_phase, of_run, key=lambda check: (check.should_break, check.warns))
+
+
+def _time(spent: timedelta, limit: float, warn: float, scope: str, key: str) -> Check:
+    minutes = max(spent, _NO_TIME) / _MINUTE
+    name = f"The {scope} phase" if scope == key else "The run"
+    return _used(
+        Reason(
+            code=f"time.{key}",
+            text=f"{name} has worked {int(minutes)} of its {limit:g} minutes; waiting does not count.",
+            value=minutes,
+            threshold=limit,
+        ),
+        is_open=minutes >= limit,
+        warns=minutes / limit >= warn,
+        suggestion=f"{_ANOTHER_SLICE}; or raise `breakers.time.{key}` in `.github/forge.yml`.",
+    )
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a call of a provider ended.
+
+    :param at: when it ended, in UTC.
+    """
+
+    at: datetime
+    failed: bool
+
+
+class Circuit(BaseModel):
+    """The error-rate breaker of one repository and provider, as it is stored.
+
+    :param since: when it came into its state, in UTC; None: it was never anything but closed.
+    :param until: open: when a trial may be made; half-open: when the trial is given up for lost.
+    :param trial: half-open: which call the trial is.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    state: BreakerState = BreakerState.closed
+    since: datetime | None = None
+    until: datetime | None = None
+    trial: str | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        has_bounds = self.since is not None and self.until is not None
+        if self.state is not BreakerState.closed and not has_bounds:
+            raise ValueError(f"a circuit that is {self.state.value} has a beginning and an end")
+        if (self.trial is not None) != (self.state is BreakerState.half_open):
+            raise ValueError("a circuit has a trial exactly while it is half-open")
+        return self
+
+
+def error_rate(
+    calls: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime, caller: str
+) -> tuple[Check, Circuit]:
+    """Whether a call may be made in view of the recent ones, and what the circuit becomes by asking.
+
+    Half-open, exactly one caller is let through. That holds only if the circuit is stored by the transaction that read
+    it, before the call is made.
+
+    :param calls: of this repository to this provider, in any order.
+    :param caller: names the call that would be made; asking again under the same name is the same trial.
+    """
+    circuit = _in_time(circuit, limits, now)
+    if circuit.state is BreakerState.closed:
+        return _closed(_counted(calls, circuit, limits, now), circuit, limits, now)
+    if circuit.until is None or now >= circuit.until:
+        return _trial(), Circuit(state=BreakerState.half_open, since=now, until=now + _pause(limits), trial=caller)
+    if circuit.trial == caller:
+        return _trial(), circuit
+    return _waits(circuit, limits, now), circuit
+
+
+def settled(circuit: Circuit, trial: str, succeeded: bool, limits: ErrorRateBreaker, now: datetime) -> Circuit:
+    """The circuit after a call ended: its trial closes or re-opens it, any other call leaves it as it is.
+
+    :param trial: the name under which the call asked. One that another has replaced settles nothing any more.
+    """
+    if circuit.trial != trial or circuit.since is None:
+        return circuit
+    if succeeded:  # what failed before the trial must not count again, even if the clock was set back meanwhile
+        return Circuit(since=max(now, circuit.since))
+    return _opened(limits, now)
+
+
+def _pause(limits: ErrorRateBreaker) -> timedelta:
+    return limits.reset_minutes * _MINUTE
+
+
+def _opened(limits: ErrorRateBreaker, now: datetime) -> Circuit:
+    return Circuit(state=BreakerState.open, since=now, until=now + _pause(limits))
+
+
+def _in_time(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Circuit:
+    """The circuit, its state begun anew if the clock was set back so far that it would be held for too long.
+
+    Clocks of several processes differ a little; up to the length of the pause, waiting longer is the safe side.
+    """
+    pause = _pause(limits)
+    if circuit.since is None or circuit.since - now <= pause:
+        return circuit
+    return circuit.model_copy(update={"since": now, "until": circuit.until and now + pause})
+
+
+def _counted(calls: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Sequence[Call]:
+    begins = now - limits.window_minutes * _MINUTE
+    if circuit.since is not None:
+        begins = max(begins, circuit.since)
+    within = sorted((call for call in calls if begins < call.at <= now), key=lambda call: call.at)
+    return within[-limits.max_events :]
+
+
+def _closed(
+    counted: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime
+) -> tuple[Check, Circuit]:
+    failed = sum(call.failed for call in counted)
+    share = failed / len(counted) if counted else 0.0
+    tells = len(counted) >= limits.min_events
+    check = _used(
+        Reason(
+            code="error_rate",
+            text=f"{failed} of the last {len(counted)} model calls failed ({share:.1%}); it stops at {limits.trip:.1%}"
+            f" of at least {limits.min_events} calls within {limits.window_minutes} min.",
+            value=share,
+            threshold=limits.trip,
+        ),
+        is_open=tells and share >= limits.trip,
+        warns=tells and share >= limits.warn,
+        suggestion=f"Wait: in {limits.reset_minutes} min one trial call finds out whether it works again. "
+        "The provider's status page may tell more.",
+    )
+    return check, _opened(limits, now) if check.should_break else circuit
+
+
+def _trial() -> Check:
+    reason = Reason(code="error_rate.trial", text="After many errors, this call is the one that tries again.")
+    return Check(name="error_rate", state=BreakerState.half_open, reason=reason)
+
+
+def _waits(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Check:
+    since = circuit.since or now
+    what = "another call is trying again" if circuit.trial else "many model calls had failed"
+    return _check(
+        Reason(
+            code="error_rate.open",
+            text=f"No model is called: at {since:%H:%M} UTC {what}.",
+            value=max(now - since, _NO_TIME) / _MINUTE,
+            threshold=limits.reset_minutes,
+        ),
+        BreakerState.open,
+        suggestion=f"Wait until {circuit.until or now:%H:%M} UTC: then the next call may try.",
+    )
+
+
+def _used(reason: Reason, *, is_open: bool, warns: bool, suggestion: str) -> Check:
+    if is_open:
+        return _check(reason, BreakerState.open, suggestion=suggestion)
+    return _check(reason, BreakerState.closed, warns=warns, suggestion=_UNTIL_THEN if warns else "")
+
+
+def _check(reason: Reason, state: BreakerState, *, warns: bool = False, suggestion: str = "") -> Check:
+    return Check(name=reason.code.split(".")[0], state=state, warns=warns, reason=reason, suggestion=suggestion)
