@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from domain.conversation import CommentRef
+from domain.gates import Choice
 from domain.runs import RepositoryRef, Trigger
 from domain.slash import Mistake, SlashCommand
 
@@ -127,6 +128,17 @@ class ObeyComment(Command):
     asked: tuple[SlashCommand | Mistake, ...]
 
 
+class DecideGate(Command):
+    """A person pressed a button of a gate's check run."""
+
+    kind: Literal["decide_gate"] = "decide_gate"
+    repository: RepositoryRef
+    gate_id: str
+    choice: Choice
+    head_sha: str
+    sender: Sender
+
+
 class NoteThread(Command):
     """A person resolved a review thread that an App began, or opened it again (DESIGN §6).
 
@@ -152,6 +164,7 @@ AnyCommand = Annotated[
     | ResumeInstallation
     | ReportMergeGroup
     | ObeyComment
+    | DecideGate
     | NoteThread,
     Field(discriminator="kind"),
 ]

@@ -10,8 +10,12 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from domain.ids import short
+from domain.money import NO_SLICE, Slice
 from domain.runs import Phase, RepositoryRef
 from domain.verdicts import Reason
+
+CHECK_ID = "gate:"
+"""What the external id of a gate's check run begins with; the gate's id follows."""
 
 
 class GateState(StrEnum):
@@ -65,6 +69,9 @@ STANDARD: Mapping[str, Standard] = {
 }
 """CONTRACT, gates. Of ``human_review`` a critical change asks for ``maintain``."""
 
+SLICED = frozenset({"guard", "cost_overrun"})
+"""The gates at which a slice is granted. Rejected, the run goes on without what they stopped."""
+
 OWN_TIMEOUT = _DAY
 """Of a gate that a repository defines without one."""
 
@@ -86,7 +93,8 @@ class GateRequest(BaseModel):
     :param reasons: why it is asked.
     :param options: what can be answered; approving and rejecting among them.
     :param escalate: accounts or teams that are told when nobody answers.
-    :param slice_usd: what approving grants, where it is about money; ``slice_calls`` where it is about model calls.
+    :param grants: what approving grants, where it is about money or calls of a model.
+    :param on_issue: there is no pull request yet, so no check run can show it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -102,8 +110,8 @@ class GateRequest(BaseModel):
     seconds: float
     options: tuple[Option, ...]
     escalate: tuple[str, ...] = ()
-    slice_usd: float = 0.0
-    slice_calls: int = 0
+    grants: Slice = NO_SLICE
+    on_issue: bool = False
 
     @property
     def timeout(self) -> timedelta:
@@ -117,6 +125,8 @@ class GateDecision(BaseModel):
     :param by_id: None where nobody did: the time ran out, or there was nothing left to decide.
     :param via: command, button, timeout, or what made it void.
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
+    :param cause: the delivery that brought the answer.
+    :param grants: what it grants beyond the limits.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -127,6 +137,8 @@ class GateDecision(BaseModel):
     words: str = ""
     via: str = ""
     waived: bool = False
+    cause: str = ""
+    grants: Slice = NO_SLICE
 
 
 class Gate(BaseModel):

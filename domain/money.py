@@ -120,6 +120,23 @@ class Ceilings(BaseModel):
 NO_CEILINGS = Ceilings()
 
 
+class Slice(BaseModel):
+    """What a person grants beyond the limits: micro-USD for the phase and the run, and calls of a model."""
+
+    model_config = ConfigDict(frozen=True)
+
+    amount: int = 0
+    calls: int = 0
+
+    @property
+    def shown(self) -> str:
+        parts = [*([shown(self.amount)] if self.amount else []), *([f"{self.calls} calls"] if self.calls else [])]
+        return " and ".join(parts)
+
+
+NO_SLICE = Slice()
+
+
 class Totals(BaseModel):
     """What counts against each limit: spent, reserved and lost, in micro-USD."""
 

@@ -98,6 +98,7 @@ class Review(BaseModel):
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
+    changed: tuple[str, ...] = ()  # every changed path, also those that were not looked at
     sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision

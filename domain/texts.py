@@ -96,17 +96,21 @@ def failed(error: ForgeError, run_id: str) -> CheckText:
     )
 
 
-def outcome(review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None) -> CheckText:
+def outcome(
+    review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None, gates: str = ""
+) -> CheckText:
     """The finished check run.
 
     :param posted: the findings that the pull-request review carries as inline comments.
     :param posted_before: how many findings an earlier review of this pull request already carries.
     :param problem: what is wrong with the repository's configuration.
+    :param gates: the section on what people were asked.
     """
     inline = {finding.id for finding in posted}
     parts = [
         *_warning(problem),
         _verdict(review),
+        gates,
         _findings_table(review, inline, posted_before),
         _in_history(review),
         _dismissed(review),
@@ -179,10 +183,19 @@ def _title(review: Review) -> str:
     if review.decision is Decision.request_changes:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
-        return "A person should look"
+        return _asking(review)
     if review.findings:
         return f"Approved, with {_count(len(review.findings), 'remark')}"
     return "Approved: nothing to say"
+
+
+def _asking(review: Review) -> str:
+    codes = {reason.code for reason in review.reasons}
+    if "gate.rejected" in codes:
+        return "Rejected by a person"
+    if "gate.expired" in codes:
+        return "Nobody answered in time"
+    return "A person should look"
 
 
 def _verdict(review: Review) -> str:
@@ -193,6 +206,10 @@ def _next(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
         return "fix what is marked error or critical, and push. What was said already is not said again."
+    if "gate.rejected" in codes:
+        return "what was rejected is in the reason above. A push is reviewed anew."
+    if "gate.expired" in codes:
+        return "press **Review again** to ask again, or `/forge review full`."
     if "credential.history" in codes:
         return "revoke what is in the history, where it was issued; then have a person say so, as shown below."
     if "tool.failed" in codes:
@@ -202,6 +219,8 @@ def _next(review: Review) -> str:
             "have a person review this change. To let layers 1 and 2 be enough, "
             "set `review: {model: false}` in `.github/forge.yml` on the default branch."
         )
+    if "gate.waiting" in codes:
+        return "somebody who may decides at the gate below: with its buttons, or with a comment."
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
     return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, Ignored, ReviewCheckedHead
+from domain.commands import AnyCommand, DecideGate, Ignored, ReviewCheckedHead
+from domain.gates import CHECK_ID, Choice
 from domain.runs import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 
@@ -34,6 +35,9 @@ class _SuiteEvent(RepositoryEvent):
 def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _RunEvent.model_validate(payload)
+    gate = (event.check_run.external_id or "").partition(CHECK_ID)[2]
+    if gate and event.action in {"rerequested", "requested_action"}:
+        return _answer(event, gate, app_id)
     if event.action == "rerequested":
         return _again(event, event.check_run, app_id, Trigger.rerequested)
     if event.action != "requested_action":
@@ -49,6 +53,25 @@ def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignore
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
     return _again(event, event.check_suite, app_id, Trigger.rerequested)
+
+
+def _answer(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
+    """A button of a gate's check. To run it again decides nothing: it shows where the gate stands."""
+    sender = event.sender.as_sender()
+    if event.check_run.app.id != app_id:
+        return Ignored(reason="check_of_another_app")
+    if sender.is_app:
+        return Ignored(reason="sent_by_an_app")
+    pressed = Choice.view.value if event.requested_action is None else event.requested_action.identifier
+    if pressed not in set(Choice):
+        return Ignored(reason="unknown_button")
+    return DecideGate(
+        repository=event.where(),
+        gate_id=gate,
+        choice=Choice(pressed),
+        head_sha=event.check_run.head_sha,
+        sender=sender,
+    )
 
 
 def _again(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:

@@ -12,9 +12,9 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.replies import Past
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
-from memory import ledger
+from memory import gates, ledger
 from memory.database import Database, upsert
-from memory.tables import DeliveryRow, PullRequestRow, RunRow
+from memory.tables import DeliveryRow, GateRow, PullRequestRow, RunRow
 from safety.quota import Begun
 from safety.repetition import is_due
 
@@ -83,7 +83,7 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
             session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
         )
         ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
-        return Admission(_run(row), superseded)
+        return Admission(row.as_run(), superseded)
 
 
 async def end_all(
@@ -137,7 +137,7 @@ async def get(database: Database, run_id: str) -> Run | None:
     """The run with this id."""
     async with database.transaction() as session:
         row = await session.get(RunRow, run_id)
-        return None if row is None else _run(row)
+        return None if row is None else row.as_run()
 
 
 async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begun:
@@ -173,6 +173,16 @@ async def began(database: Database, run_id: str) -> datetime | None:
         return None if row is None else row.started_at
 
 
+async def requester(database: Database, run_id: str) -> int | None:
+    """The account whose delivery began a run."""
+    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
+    sender = DeliveryRow.command["sender"]["id"].as_integer()
+    async with database.transaction() as session:
+        return await session.scalar(
+            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run_id)
+        )
+
+
 async def is_current(database: Database, run: Run) -> bool:
     """Whether the run still holds its pull request's fencing token."""
     async with database.transaction() as session:
@@ -193,7 +203,7 @@ async def of_pull_request(database: Database, repository_id: int, number: int) -
     )
     async with database.transaction() as session:
         rows = await session.scalars(query)
-        return [Past(_run(row), row.started_at or row.created_at, row.finished_at) for row in rows]
+        return [Past(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
 
 
 async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
@@ -204,7 +214,7 @@ async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequ
         .order_by(RunRow.id.desc())
     )
     async with database.transaction() as session:
-        return [_run(row) for row in await session.scalars(query)]
+        return [row.as_run() for row in await session.scalars(query)]
 
 
 async def active_of_installation(
@@ -215,7 +225,7 @@ async def active_of_installation(
     if repository_ids is not None:
         query = query.where(RunRow.repository_id.in_(repository_ids))
     async with database.transaction() as session:
-        return [_run(row) for row in await session.scalars(query)]
+        return [row.as_run() for row in await session.scalars(query)]
 
 
 async def repositories(database: Database, installation_id: int) -> Sequence[int]:
@@ -233,7 +243,7 @@ async def lost_access(database: Database, installation_id: int, since: datetime)
         RunRow.finished_at > since,
     )
     async with database.transaction() as session:
-        return [_run(row) for row in await session.scalars(query)]
+        return [row.as_run() for row in await session.scalars(query)]
 
 
 _EVENTS = {
@@ -293,17 +303,25 @@ async def _take_fence(
         .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
         .values(fence=current + 1)
     )
+    await gates.close_waiting(
+        session,
+        GateRow.repository_id == repository_id,
+        GateRow.number == number,
+        GateRow.run_id.in_([row.id for row in active]),
+        why=reason.value,
+        now=now,
+    )
     for row in active:
         row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, reason.value, detail, now
         ledger.tell(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
-    return tuple(_run(row) for row in active)
+    return tuple(row.as_run() for row in active)
 
 
 async def _admitted(session: AsyncSession, admitted_by: str) -> Admission | None:
     row = await session.scalar(select(RunRow).where(RunRow.admitted_by == admitted_by))
     if row is None:
         return None
-    return Admission(_run(row), await _ended_by(session, row.repository_id, row.number, _superseded_by(row)))
+    return Admission(row.as_run(), await _ended_by(session, row.repository_id, row.number, _superseded_by(row)))
 
 
 async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int) -> Admission | int:
@@ -324,7 +342,7 @@ async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int,
     # A verdict against another base says nothing, even if the head was compared with this base before that.
     same_base = last.base_sha == candidate.base_sha
     if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
-        return Admission(None, known=_run(last))
+        return Admission(None, known=last.as_run())
     highest = select(func.max(RunRow.attempt)).where(*same_head, RunRow.base_sha == candidate.base_sha)
     return (await session.scalar(highest) or 0) + 1
 
@@ -338,7 +356,7 @@ async def _ended_by(session: AsyncSession, repository_id: int, number: int, deta
     found = await session.scalars(
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail)
     )
-    return tuple(map(_run, found))
+    return tuple(row.as_run() for row in found)
 
 
 def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
@@ -361,22 +379,4 @@ def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> R
         created_at=now,
         started_at=None,
         finished_at=None,
-    )
-
-
-def _run(row: RunRow) -> Run:
-    return Run(
-        id=row.id,
-        repository=RepositoryRef(
-            installation_id=row.installation_id, id=row.repository_id, owner=row.owner, name=row.name
-        ),
-        number=row.number,
-        head_sha=row.head_sha,
-        base_sha=row.base_sha,
-        trigger=Trigger(row.trigger),
-        attempt=row.attempt,
-        fence=row.fence,
-        state=RunState(row.state),
-        reason=ReasonCode(row.reason),
-        detail=row.detail,
     )

@@ -22,6 +22,7 @@ from domain.money import (
     Receipt,
     Refusal,
     Reservation,
+    Slice,
     Totals,
     Usage,
     Use,
@@ -125,7 +126,7 @@ class StoredPurse:
 
     async def _granted(self, session: AsyncSession) -> Limits:
         granted = await session.scalar(
-            select(BudgetRow.granted).where(BudgetRow.scope == _slice(self._run, self._phase))
+            select(BudgetRow.granted).where(BudgetRow.scope == _slice(self._run.id, self._phase))
         )
         return money.capped(money.raised(self._limits, self._phase, granted or 0), self._ceilings)
 
@@ -229,14 +230,25 @@ async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
         return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
 
 
-async def grant(database: Database, run: Run, phase: Phase, amount: int) -> None:
-    """Let a run spend more than its limits say: a slice that a person granted, in micro-USD."""
-    values = {"scope": _slice(run, phase), "granted": 0}
+async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: datetime, cause: str) -> None:
+    """Let a phase of a run use more than its limits say, because a person granted it, once per cause."""
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, BudgetRow, values))
-        await session.execute(
-            update(BudgetRow).where(BudgetRow.scope == values["scope"]).values(granted=BudgetRow.granted + amount)
-        )
+        taken = insert_new(database.dialect, BudgetRow, {"scope": f"granted by:{cause}", "granted": slice_.amount})
+        if (await session.execute(taken.returning(BudgetRow.scope))).first() is None:
+            return
+        await give(session, database.dialect, run.id, phase, slice_, now)
+
+
+async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: Slice, now: datetime) -> None:
+    """Grant a slice within a transaction."""
+    for scope, amount in ((_slice(run_id, phase), slice_.amount), (_calls(run_id, phase), slice_.calls)):
+        if amount:
+            await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
+            await session.execute(
+                update(BudgetRow).where(BudgetRow.scope == scope).values(granted=BudgetRow.granted + amount)
+            )
+    facts = {"amount": slice_.amount, "calls": slice_.calls}
+    ledger.tell(session, run_id, EventType.budget_granted, now, source="purse", phase=phase, payload=facts)
 
 
 async def close(database: Database, run_id: str, now: datetime) -> int:
@@ -315,8 +327,12 @@ async def _lose(session: AsyncSession, now: datetime, *where: ColumnElement[bool
     return len(rows)
 
 
-def _slice(run: Run, phase: Phase) -> str:
-    return f"run:{run.id}/{phase.value}"
+def _slice(run_id: str, phase: Phase) -> str:
+    return f"run:{run_id}/{phase.value}"
+
+
+def _calls(run_id: str, phase: Phase) -> str:
+    return f"calls:{run_id}/{phase.value}"
 
 
 def _day(moment: datetime) -> str:

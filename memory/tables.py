@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.database import Base
 
 
@@ -87,6 +88,24 @@ class RunRow(Base):
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+
+    def as_run(self) -> Run:
+        """The run it keeps."""
+        return Run(
+            id=self.id,
+            repository=RepositoryRef(
+                installation_id=self.installation_id, id=self.repository_id, owner=self.owner, name=self.name
+            ),
+            number=self.number,
+            head_sha=self.head_sha,
+            base_sha=self.base_sha,
+            trigger=Trigger(self.trigger),
+            attempt=self.attempt,
+            fence=self.fence,
+            state=RunState(self.state),
+            reason=ReasonCode(self.reason),
+            detail=self.detail,
+        )
 
 
 class CheckpointRow(Base):

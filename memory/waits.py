@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from memory.database import Database, upsert
 from memory.tables import RunRow, WaitRow
+
+_run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
 
 
 async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
@@ -29,24 +31,30 @@ async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
         return until is None or until <= now
 
 
-async def end(database: Database, workflow_id: str, now: datetime) -> None:
-    """Let a workflow that waits go on now."""
+async def end(database: Database, run_id: str, now: datetime) -> None:
+    """Let what waits for a run go on now."""
     async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(WaitRow.workflow_id == workflow_id).values(until=now))
+        await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
 
 
 async def end_of_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
     """Let every run of a pull request that waits go on now."""
     its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
     async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(WaitRow.workflow_id.in_(its_runs)).values(until=now))
+        await session.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
 
 
-async def until(database: Database, workflow_id: str) -> datetime | None:
-    """The moment a workflow waits for; None if it does not wait."""
+async def until(database: Database, run_id: str) -> datetime | None:
+    """The moment what works for a run waits for; None if it does not wait."""
     async with database.transaction() as session:
-        row = await session.get(WaitRow, workflow_id)
-        return None if row is None else row.until
+        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
+
+
+async def end_because(database: Database, reason: str, now: datetime) -> int:
+    """Let everything go on that waits for this reason; how many workflows that were."""
+    async with database.transaction() as session:
+        ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
+        return len((await session.scalars(ended.returning(WaitRow.workflow_id))).all())
 
 
 async def remove_due(database: Database, workflow_id: str, now: datetime) -> None:

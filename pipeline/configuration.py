@@ -200,7 +200,7 @@ def _built(tree: Tree, values: Values, below: Values) -> tuple[Configuration | N
     except ValidationError as error:
         return None, [_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
     found = [
-        Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed)
+        Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed, one.nearest)
         for one in contradictions(configuration)
         for spot in [tree.spot(one.path)]
     ]

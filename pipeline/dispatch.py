@@ -3,17 +3,16 @@
 import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any, cast
 
 import structlog
-from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from domain import texts
+from domain import gate_replies, texts
 from domain.commands import (
     COMMAND,
     AnyCommand,
+    DecideGate,
     EndInstallation,
     EndPullRequest,
     NoteThread,
@@ -25,20 +24,22 @@ from domain.commands import (
     ReviewPullRequest,
 )
 from domain.errors import CodeHostError, Forbidden, ForgeError, NotFound, Superseded
+from domain.gates import Choice
 from domain.ports import PullRequest
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.slash import AskReview
-from memory import checkpoints, deliveries, runs, waits
+from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Admission, Candidate
+from pipeline.deciding import Saying, decide
+from pipeline.gates import refresh, show_void
+from pipeline.going_on import go_on, queue
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
-from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.obey import Obedience
 from pipeline.purging import purge
 from pipeline.services import Services
 from pipeline.standing import give_ok, look
-from pipeline.steps import noted
 from pipeline.threads import note
 from safety.authority import authorise
 
@@ -126,10 +127,12 @@ class Dispatch:
                 return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
                 return await Obedience(self._services, self._journal, self, self._guid, command).execute()
+            case DecideGate():
+                return await self._answer(command)
             case NoteThread():
-                return str(
-                    await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
-                )
+                outcome = await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
+                await self.go_on(command.repository, command.number)
+                return str(outcome)
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
@@ -138,6 +141,39 @@ class Dispatch:
             return admitted.why
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
+
+    async def go_on(self, repository: RepositoryRef, number: int) -> None:
+        """Let a run that waits for people look whether it still has to."""
+        waiting = await self._journal.step("does a run wait", lambda: self._at_gate(repository, number))
+        if waiting is not None:
+            await go_on(Run.model_validate(waiting), self._guid)
+
+    async def _at_gate(self, repository: RepositoryRef, number: int) -> JsonValue:
+        past = await runs.of_pull_request(self._services.database, repository.id, number)
+        last = past[0].run if past else None
+        return None if last is None or last.reason is not ReasonCode.gate else last.model_dump(mode="json")
+
+    async def _answer(self, command: DecideGate) -> str:
+        """Do what a button of a gate's check says."""
+        gate = await gates.get(self._services.database, command.gate_id)
+        if gate is None or gate.repository.id != command.repository.id:
+            return "ignored: there is no such gate"
+        if command.choice is Choice.view:
+            await self._journal.step("show the gate", lambda: self._refresh(gate.id))
+            return "shown"
+        saying = Saying(command.sender, command.choice, seen_head=command.head_sha)
+        answer = str(await self._journal.step("decide", lambda: decide(self._services, self._guid, gate, saying)))
+        await self.go_on(gate.repository, gate.number)
+        note_ = gate_replies.pressed(command.sender.login, answer)
+        await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
+        return answer
+
+    async def _refresh(self, gate_id: str, note_: str = "") -> JsonValue:
+        gate = await gates.get(self._services.database, gate_id)
+        if gate is not None and (gate.is_waiting or not note_):
+            looked = None if note_ else self._services.clock.now()
+            await refresh(self._services, gate, note_, looked)
+        return None
 
     async def _review_again(self, command: ReviewCheckedHead) -> str:
         numbers = cast(list[int], await self._journal.step("find", lambda: self._numbers(command)))
@@ -193,7 +229,7 @@ class Dispatch:
         A run that was superseded itself meanwhile is queued all the same: it closes its own check.
         """
         await self._journal.step("first sign", lambda: self._open_check(run))
-        await noted(partial(DBOS.enqueue_workflow_with_options_async, _queued(run), run.id))
+        await queue(run)
         await self._stop(superseded)
 
     async def _end_closed(self, command: EndPullRequest) -> str:
@@ -303,6 +339,8 @@ class Dispatch:
 
     async def _close_check(self, run: Run) -> JsonValue:
         await waits.end(self._services.database, run.id, self._services.clock.now())
+        with contextlib.suppress(CodeHostError):
+            await show_void(self._services, run)
         if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
             return None  # its verdict came first, or the run finds that it did not
         with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
@@ -354,16 +392,6 @@ def _admission(found: Admission | None, why_not: str) -> _Admitted:
     if found is None or found.run is None:
         return _Admitted(why=why_not)
     return _Admitted(run=found.run, superseded=found.superseded)
-
-
-def _queued(run: Run) -> EnqueueOptions:
-    return {
-        "workflow_name": RUN,
-        "queue_name": RUNS,
-        "workflow_id": run.id,
-        "app_version": APP_VERSION,
-        "queue_partition_key": f"{run.repository.id}#{run.number}",
-    }
 
 
 def _ended(count: int) -> str:

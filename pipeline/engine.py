@@ -17,10 +17,12 @@ from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
-from memory import executors, runs, waits
+from domain.runs import RunState
+from memory import executors, gates, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
 from pipeline.dispatch import dispatch
+from pipeline.going_on import go_on
 from pipeline.journal import WAKE
 from pipeline.last_word import say
 from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
@@ -125,7 +127,7 @@ class WorkflowEngine:
 
     @property
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return self.renew, self._wake_due, self._adopt, self._go_on
+        return self.renew, self._wake_due, self._answer_gates, self._adopt, self._go_on
 
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:
@@ -164,7 +166,9 @@ class WorkflowEngine:
         async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
                 run = await runs.get(services.database, run_id)
-                return "unknown run" if run is None else await ReviewRun(services, run).execute()
+                if run is None or run.state in {RunState.completed, RunState.failed}:
+                    return "unknown run" if run is None else "over"
+                return await ReviewRun(services, run, DBOS.workflow_id).execute()
 
         @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
@@ -192,7 +196,7 @@ class WorkflowEngine:
                 log.warning("sweep.failed", sweep=work.__name__, error=str(error))
             except Exception:
                 log.exception("sweep.failed", sweep=work.__name__)
-            await asyncio.sleep(self._settings.heartbeat if work != self._wake_due else 1.0)
+            await asyncio.sleep(1.0 if work in {self._wake_due, self._answer_gates} else self._settings.heartbeat)
 
     async def renew(self) -> None:
         """Renew the lease, a write that also proves that the database takes part.
@@ -214,6 +218,12 @@ class WorkflowEngine:
             with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
                 await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
             await waits.remove_due(self._services.database, workflow_id, now)
+
+    async def _answer_gates(self) -> None:
+        """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""
+        await gates.expire(self._services.database, self._services.clock.now())
+        for gate, run in await gates.answered(self._services.database):
+            await go_on(run, gate.id)
 
     async def _adopt(self) -> None:
         """Go on with the work of processes whose lease ran out."""

@@ -27,6 +27,7 @@ class WorkflowJournal:
 
     A step that completed is never repeated. One that failed is repeated, put off or given up as its error says.
 
+    :param workflow_id: of the workflow it is used in.
     :param waiting: told why the workflow starts to wait, and None when it goes on; called within a step.
     :param pauses: seconds before each repetition of a failed step, if others than usual.
     """
@@ -40,7 +41,7 @@ class WorkflowJournal:
         pauses: Sequence[float] | None = None,
     ) -> None:
         self._services = services
-        self._workflow_id = workflow_id
+        self.workflow_id = workflow_id
         self._waiting = waiting
         self._pauses = services.pauses if pauses is None else pauses
 
@@ -91,14 +92,14 @@ class WorkflowJournal:
 
     async def _begin_waiting(self, until: datetime, why: str) -> JsonValue:
         await self._waiting(why)
-        await waits.add(self._services.database, self._workflow_id, until, why)
+        await waits.add(self._services.database, self.workflow_id, until, why)
         return None
 
     async def _is_over(self) -> JsonValue:
-        return await waits.is_over(self._services.database, self._workflow_id, self._services.clock.now())
+        return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
 
     async def _end_waiting(self) -> JsonValue:
-        await waits.remove(self._services.database, self._workflow_id)
+        await waits.remove(self._services.database, self.workflow_id)
         await self._waiting(None)
         return None
 

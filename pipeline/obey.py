@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from domain import replies
+from domain import gate_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, RateLimited
@@ -15,9 +15,10 @@ from domain.money import Use
 from domain.replies import Answer
 from domain.runs import Phase, ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
-from memory import checkpoints, dismissals, findings, ledger, permits, runs, spend, waits
+from memory import checkpoints, dismissals, findings, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import configuration, reconclude, threads
+from pipeline.deciding import AtGates, waiting
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
@@ -40,6 +41,15 @@ class Runs(Protocol):
         """End what runs in a repository; how many runs that were."""
         ...
 
+    async def go_on(self, repository: RepositoryRef, number: int) -> None:
+        """Let a run that waits for people look whether it still has to."""
+        ...
+
+
+_AT_GATES = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.more, Verb.accept})
+_ANSWERS = _AT_GATES | {Verb.dismiss, Verb.undismiss}
+"""What may take away what a run waits for."""
+
 
 class Obedience:
     """One comment and its answer. Each command is asked for its permission at the moment it is carried out."""
@@ -57,6 +67,8 @@ class Obedience:
         """Carry everything out; how many commands were obeyed, in a few words."""
         await self._journal.step("react", lambda: self._react(Reaction.seen))
         answers = [Answer(replies.written(asked), await self._obey(asked)) for asked in self._command.asked]
+        if any(not isinstance(asked, Mistake) and asked.verb in _ANSWERS for asked in self._command.asked):
+            await self._runs.go_on(self._command.repository, self._command.number)
         await self._journal.step("reply", lambda: self._reply(answers))
         return f"{len(answers)} answered"
 
@@ -66,6 +78,8 @@ class Obedience:
             return replies.mistake(asked)
         if not ENTRIES[asked.verb].works:
             return replies.not_available(asked.verb)
+        if asked.verb in _AT_GATES:
+            return str(await self._journal.step(asked.verb, lambda: self._at_gate(asked)))
         known = await self._journal.step("ask for permission", self._look)
         if known is None:
             return replies.cannot_ask(self._command.sender.login)
@@ -80,7 +94,7 @@ class Obedience:
         match asked.verb:
             case Verb.review:
                 return await self._review(asked.full, standing)
-            case Verb.cancel:
+            case Verb.cancel | Verb.abort:
                 ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
                 return replies.cancelled(ended[0]) if ended else replies.nothing_to_cancel()
             case Verb.pause:
@@ -90,8 +104,8 @@ class Obedience:
             case Verb.dismiss | Verb.undismiss | Verb.explain:
                 return str(await self._journal.step(asked.verb, lambda: self._about_finding(asked)))
             case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
-                if isinstance(asked, AboutGate) and asked.gate is not None:
-                    return replies.no_such_gate(asked.gate)
+                if isinstance(asked, AboutGate):
+                    return str(await self._journal.step(asked.verb, lambda: self._view_gate(asked.gate)))
                 return str(await self._journal.step(asked.verb, lambda: self._show(asked.verb)))
             case _:
                 return replies.not_available(asked.verb)
@@ -120,6 +134,31 @@ class Obedience:
         }
         await ledger.note_refusal(self._services.database, self._guid, payload, self._services.clock.now())
         return None
+
+    # --- gates --------------------------------------------------------------------------------------------------
+
+    async def _at_gate(self, asked: SlashCommand) -> JsonValue:
+        command = self._command
+        answering = AtGates(self._services, self._guid, command.repository, command.number, command.sender)
+        try:
+            return await answering.answer(asked, command.written_at)
+        except RateLimited:
+            raise
+        except CodeHostError:
+            return replies.cannot_ask(command.sender.login)
+
+    async def _view_gate(self, name: str | None) -> JsonValue:
+        """A gate that waits or is named; where none waits, the last verdict."""
+        database, command = self._services.database, self._command
+        there = await gates.of_pull_request(database, command.repository.id, command.number, waiting=name is None)
+        if name is None and not there:
+            return await self._view()
+        found = there[0] if name is None and len(there) == 1 else None
+        found = found or await waiting(self._services, command.repository, command.number, name)
+        if isinstance(found, str):
+            return found
+        spent_ = (await spend.of_run(database, found.run_id)).amount
+        return gate_texts.comment(found, spent_, "").rstrip()
 
     # --- runs ---------------------------------------------------------------------------------------------------
 

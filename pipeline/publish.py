@@ -2,12 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 
-from domain import config_texts, replies, texts
+import structlog
+
+from domain import config_texts, gate_texts, replies, texts
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
-from domain.errors import ForgeError, Superseded, Unprocessable
+from domain.errors import ForgeError, NotFound, Superseded, Unprocessable
 from domain.findings import Finding, Severity
+from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.markers import Markers
 from domain.neutral import visible
 from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftReview, InlineComment
@@ -16,9 +21,17 @@ from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.texts import CheckText
-from memory import findings, outbox, runs
+from memory import findings, gates, outbox, runs
 from memory.database import Database
 
+log = structlog.get_logger(__name__)
+
+CONCLUDED = "concluded"
+DECIDE = (
+    Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
+    Button(label="Reject", description="End the run here", identifier=Choice.reject),
+    Button(label="View", description="Show where it stands now", identifier=Choice.view),
+)
 AGAIN = Button(label="Review again", description="Run all checks on this head once more", identifier="review")
 _LEVELS = {
     Severity.info: "notice",
@@ -48,7 +61,7 @@ class Publisher:
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
         check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
-        await self._update(run, "concluded", check)
+        await self._update(run, CONCLUDED, check)
 
     async def close(self, run: Run) -> None:
         """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
@@ -69,7 +82,7 @@ class Publisher:
 
     async def has_concluded(self, run: Run) -> bool:
         """Whether the run's verdict is on GitHub, or on its way there."""
-        return await outbox.is_claimed(self.database, run.id, "concluded", "check")
+        return await outbox.is_claimed(self.database, run.id, CONCLUDED, "check")
 
     async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
         """Post the one review of this run, with a comment on each of ``inline``."""
@@ -113,6 +126,87 @@ class Publisher:
             return (await self.host.create_check_run(run.repository, check)).id
 
         await self._once(run, "configuration", "check", find, create)
+
+    async def show_gate(self, run: Run, gate: Gate, spent: int) -> Gate:
+        """Show a gate in its check and its comment, as it stands; the gate with where it is shown."""
+        if not gate.request.on_issue:
+            check_id = await self._gate_check(run, gate, spent)
+            gate = gate.model_copy(update={"check_id": check_id})
+        gate = gate.model_copy(update={"comment_id": await self._gate_comment(run, gate, spent)})
+        await gates.shown(self.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
+        return gate
+
+    async def close_gate(self, gate: Gate, spent: int, *, with_comment: bool) -> None:
+        """Show that a gate is void although its run owns the pull request no more."""
+        await self.refresh_gate(gate, spent)
+        if with_comment and gate.comment_id is not None:
+            await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
+
+    async def refresh_gate(self, gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> None:
+        """Show anew in the check of a gate where it stands."""
+        if gate.check_id is not None:
+            text = gate_texts.check(gate, spent, note, looked)
+            await self.host.update_check_run(gate.repository, gate.check_id, _gate_check(gate, text))
+
+    async def escalate(self, run: Run, gate: Gate, spent: int) -> None:
+        """Tell the configured people, once, that nobody answered, and put a label there."""
+        marker = self.markers.make("escalation", gate.id)
+        host, where = self.host, (run.repository, run.number)
+
+        async def find() -> int | None:
+            return await host.find_comment(*where, marker)
+
+        async def create() -> int:
+            return await host.create_comment(*where, outgoing(gate_texts.escalation(gate, spent, marker)))
+
+        await self._once(run, f"escalate {gate.id}", "comment", find, create)
+        await host.add_label(*where, gate_texts.ESCALATED_LABEL)
+
+    async def _gate_check(self, run: Run, gate: Gate, spent: int) -> int:
+        check = _gate_check(gate, gate_texts.check(gate, spent))
+
+        async def find() -> int | None:
+            found = await self.host.find_check_run(gate.repository, gate.head_sha, check.external_id)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await self.host.create_check_run(gate.repository, check)).id
+
+        check_id = await self._once(run, f"gate {gate.id}", "check", find, create)
+
+        async def update() -> int:
+            return (await self.host.update_check_run(gate.repository, check_id, check)).id
+
+        if not gate.is_waiting:
+            await self._once(run, f"gate {gate.id} {gate.state}", "check", _no_trace, update)
+        return check_id
+
+    async def _gate_comment(self, run: Run, gate: Gate, spent: int) -> int:
+        """The comment that shows the gate: a new one, or the one of the question that lost its object."""
+        text = self._gate_text(gate, spent)
+
+        async def find() -> int | None:
+            return await self.host.find_comment(gate.repository, gate.number, self.markers.make("gate", gate.id))
+
+        async def create() -> int:
+            return await self.host.create_comment(gate.repository, gate.number, text)
+
+        async def edit(comment_id: int) -> int:
+            try:
+                await self.host.edit_comment(gate.repository, comment_id, text)
+            except NotFound:  # a person deleted it; it is not put there again
+                log.info("gate.comment_gone", gate=gate.id)
+            return comment_id
+
+        known = gate.comment_id
+        write = create if known is None else partial(edit, known)
+        comment_id = await self._once(run, f"gate {gate.id}", "comment", find if known is None else _no_trace, write)
+        if not gate.is_waiting:
+            await self._once(run, f"gate {gate.id} {gate.state}", "comment", _no_trace, partial(edit, comment_id))
+        return comment_id
+
+    def _gate_text(self, gate: Gate, spent: int) -> str:
+        return outgoing(gate_texts.comment(gate, spent, self.markers.make("gate", gate.id)))
 
     async def report(
         self, repository: RepositoryRef, guid: str, head_sha: str, conclusion: Conclusion, text: CheckText
@@ -195,13 +289,10 @@ class Publisher:
     async def _update(self, run: Run, step: str, check: CheckRun) -> None:
         check_id = await self._opened(run)
 
-        async def find() -> int | None:
-            return None  # an update may be sent twice; it says the same
-
         async def update() -> int:
             return (await self.host.update_check_run(run.repository, check_id, check)).id
 
-        await self._once(run, step, "check", find, update)
+        await self._once(run, step, "check", _no_trace, update)
 
     async def _once(
         self,
@@ -248,6 +339,33 @@ def _check(
             "buttons": (AGAIN,) if conclusion is not None else (),
         }
     )
+
+
+_GATE_CONCLUSIONS = {
+    GateState.waiting: Conclusion.action_required,
+    GateState.approved: Conclusion.success,
+    GateState.rejected: Conclusion.failure,
+    GateState.expired: Conclusion.action_required,
+    GateState.void: Conclusion.cancelled,
+}
+
+
+def _gate_check(gate: Gate, text: CheckText) -> CheckRun:
+    return CheckRun(
+        name=gate_texts.check_name(gate.name),
+        head_sha=gate.head_sha,
+        external_id=f"{CHECK_ID}{gate.id}",
+        status="completed",
+        title=outgoing(text.title),
+        summary=outgoing(text.summary),
+        conclusion=_GATE_CONCLUSIONS[gate.state],
+        buttons=DECIDE if gate.is_waiting else (),
+    )
+
+
+async def _no_trace() -> int | None:
+    """An update may be sent twice; it says the same."""
+    return None
 
 
 def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Finding]:

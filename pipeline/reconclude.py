@@ -1,15 +1,18 @@
 """Draws the verdict of a finished review anew after a dismissal, and updates its check (DESIGN §6)."""
 
-from domain import texts
+from domain import gate_texts, texts
 from domain.errors import Superseded
 from domain.runs import RepositoryRef, RunState
-from memory import checkpoints, dismissals, findings, runs
+from memory import checkpoints, dismissals, findings, gates, runs
 from pipeline.services import Services
+from safety.gates import answered
 from safety.verdict import with_dismissals
 
 
 async def check(services: Services, repository: RepositoryRef, number: int, cause: str) -> None:
-    """Let the check of the newest finished run say what holds now; nothing if a newer head is on its way.
+    """Let the check of the newest run say what holds now; nothing if a newer head is on its way.
+
+    A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask.
 
     :param cause: the delivery behind it, so that a repeated step updates once.
     """
@@ -21,11 +24,14 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     if review is None:
         return
     held = await dismissals.among(services.database, repository, review.fingerprints)
-    now = with_dismissals(review, held)
+    asked = await gates.of_run(services.database, run.id)
+    now = answered(with_dismissals(review, held), asked)
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
     try:
-        await services.publisher.conclude_again(run, cause, now.conclusion, texts.outcome(now, inline, 0))
+        await services.publisher.conclude_again(
+            run, cause, now.conclusion, texts.outcome(now, inline, 0, gates=gate_texts.standing(asked))
+        )
     except Superseded:
         return

@@ -9,22 +9,24 @@ from pydantic import BaseModel, JsonValue
 
 from agents import reviewer
 from agents.reviewer import Checked, ModelPart
-from domain import texts
+from domain import gate_texts, texts
 from domain.configuration import Configuration
 from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
 from domain.findings import Finding
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, dismissals, findings, permits, runs, spend
+from memory import checkpoints, dismissals, findings, gates, permits, runs, spend
 from pipeline import configuration, threads
 from pipeline.config_check import config_check
 from pipeline.configuration import Loaded
+from pipeline.gates import AtGate, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
 from pipeline.purging import purge_copies
+from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS, exclusion, nothing_left
 from safety.quota import WINDOW, over_quota
@@ -55,15 +57,18 @@ class ReviewRun:
     the outbox, so that nothing is done, paid or posted twice.
     """
 
-    def __init__(self, services: Services, run: Run) -> None:
+    def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         self._services = services
         self._publisher = services.publisher
         self._run = run
-        self._journal = WorkflowJournal(services, run.id, self._waiting)
+        self._journal = WorkflowJournal(services, workflow_id or run.id, self._waiting)
         self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
 
     async def execute(self) -> str:
-        """Bring the run to its end; how it ended, in one word."""
+        """Bring the run to its end, or to a question only a person can answer; how it ended, in one word.
+
+        An answer begins this anew: what was done before is found again, and the run goes on behind the gate.
+        """
         try:
             return await self._review_or_fail()
         except Superseded:
@@ -72,6 +77,8 @@ class ReviewRun:
     async def _review_or_fail(self) -> str:
         try:
             return await self._review()
+        except AtGate:
+            return await self._wait_for_a_person()
         except Superseded:
             raise
         except ForgeError as error:
@@ -83,6 +90,29 @@ class ReviewRun:
     async def _review(self) -> str:
         await self._journal.step("begin", self._begin)
         settings = Settings.model_validate(await self._journal.step("read the configuration", self._configure))
+        gone: tuple[str, ...] = ()
+        if not await self._journal.step("is it drawn", self._is_drawn):
+            ended = await self._not_looked_at(settings)
+            if ended is not None:
+                return ended
+            answer = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
+            checked = Checked.model_validate(answer)
+            if configuration.PATH in checked.paths:
+                await self._journal.step("check the configuration file", self._check_configuration)
+            if await self._is_filtered_out(checked, settings):
+                return ReasonCode.excluded.value
+            model = await self._layer(settings).read(checked)
+            gone = model.gone
+            await self._journal.step("draw the review", lambda: self._draw(checked, model))
+        unposted = cast(str | None, await self._journal.step("post the review", lambda: self._post(settings)))
+        outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask(settings)))
+        await self._journal.step("conclude the check", lambda: self._conclude(settings, unposted))
+        ended = await self._end(outcome)
+        await self._settle_threads(gone)
+        return ended
+
+    async def _not_looked_at(self, settings: Settings) -> str | None:
+        """End the run where nothing is to be looked at; how it ended."""
         if settings.paused_by is not None:
             await self._journal.step("say that it is paused", lambda: self._put_off(settings.paused_by or ""))
             return ReasonCode.paused.value
@@ -90,33 +120,48 @@ class ReviewRun:
             await self._journal.step("say that it is too much", lambda: self._refuse(settings.over_quota or ""))
             return ReasonCode.guard.value
         if settings.excluded is not None:
-            await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
+            await self._journal.step(
+                "say that it is excluded", lambda: self._exclude(settings, settings.excluded or "")
+            )
             return ReasonCode.excluded.value
-        answer = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
-        checked = Checked.model_validate(answer)
-        if configuration.PATH in checked.paths:
-            await self._journal.step("check the configuration file", self._check_configuration)
+        return None
+
+    async def _is_filtered_out(self, checked: Checked, settings: Settings) -> bool:
         nothing = nothing_left(checked.paths, settings.configuration.review)
-        if nothing is not None and not await self._journal.step("look into the history", self._leaked):
-            settings = settings.model_copy(update={"excluded": nothing.text})
-            await self._journal.step("say that it is excluded", lambda: self._exclude(settings))
-            return ReasonCode.excluded.value
-        model = await self._layer(settings).read(checked)
-        await self._journal.step("draw the review", lambda: self._draw(checked, model))
-        unposted = await self._journal.step("post the review", lambda: self._post(settings))
-        await self._journal.step("conclude the check", lambda: self._conclude(settings, cast(str | None, unposted)))
-        await self._journal.step("finish", lambda: self._move(RunState.completed))
+        if nothing is None or await self._journal.step("look into the history", self._leaked):
+            return False
+        await self._journal.step("say that it is excluded", lambda: self._exclude(settings, nothing.text))
+        return True
+
+    async def _end(self, outcome: GatesOutcome) -> str:
+        """Let the run end, or wait for a person, as its gates say."""
+        if outcome is GatesOutcome.waiting:
+            return await self._wait_for_a_person()
+        state, reason = _ENDS[outcome]
+        await self._journal.step("finish", lambda: self._move(state, reason))
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
+        return reason.value or state.value
+
+    async def _wait_for_a_person(self) -> str:
+        """Free this run's place until somebody answers; the answer queues the run again."""
+        await self._journal.step("wait for a person", lambda: self._move(RunState.waiting, ReasonCode.gate))
+        self._is_over = True
+        return RunState.waiting.value
+
+    async def _settle_threads(self, gone: Collection[str]) -> None:
         try:
-            await self._journal.step("settle the threads", lambda: self._settle(model.gone))
+            await self._journal.step("settle the threads", lambda: self._settle(gone))
         except ForgeError as error:  # the next push finds them again
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
-        return RunState.completed.value
 
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
-        await self._publisher.show_progress(self._run, "started", "Reading the change")
+        if not await self._publisher.has_concluded(self._run):
+            await self._publisher.show_progress(self._run, "started", "Reading the change")
         return None
+
+    async def _is_drawn(self) -> JsonValue:
+        return await checkpoints.load_review(self._services.database, self._run) is not None
 
     async def _configure(self) -> JsonValue:
         loaded = await self._configuration()
@@ -159,8 +204,8 @@ class ReviewRun:
         await self._publisher.conclude(self._run, Conclusion.action_required, texts.paused(by))
         return await self._move(RunState.cancelled, ReasonCode.paused)
 
-    async def _exclude(self, settings: Settings) -> JsonValue:
-        text = texts.excluded(settings.excluded or "", settings.problem)
+    async def _exclude(self, settings: Settings, why: str) -> JsonValue:
+        text = texts.excluded(why, settings.problem)
         await self._publisher.conclude(self._run, Conclusion.success, text)
         return await self._move(RunState.completed, ReasonCode.excluded)
 
@@ -214,6 +259,11 @@ class ReviewRun:
         await self._publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
         return found.conclusion
 
+    async def _ask(self, settings: Settings) -> JsonValue:
+        """Ask people what the review has to ask, and draw the verdict with what they answered."""
+        asked = Asked(self._services, self._run, settings.configuration, settings.pull_request)
+        return await asked.outcome()
+
     async def _post(self, settings: Settings) -> JsonValue:
         """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
         review, inline, before = await self._said(settings)
@@ -244,8 +294,13 @@ class ReviewRun:
     async def _conclude(self, settings: Settings, unposted: str | None) -> JsonValue:
         review, inline, before = await self._said(settings)
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
-        text = texts.outcome(review, [] if unposted else inline, before, problem)
-        await self._publisher.conclude(self._run, review.conclusion, text, review.findings)
+        asked = gate_texts.standing(await gates.of_run(self._services.database, self._run.id))
+        text = texts.outcome(review, [] if unposted else inline, before, problem, asked)
+        if await self._publisher.has_concluded(self._run):
+            cause = self._journal.workflow_id
+            await self._publisher.conclude_again(self._run, cause, review.conclusion, text)
+        else:
+            await self._publisher.conclude(self._run, review.conclusion, text, review.findings)
         return review.conclusion
 
     async def _said(self, settings: Settings) -> tuple[Review, list[Finding], int]:
@@ -285,6 +340,7 @@ class ReviewRun:
             await self._close_books()
             await self._leave_nothing()
             await self._publisher.close(self._run)
+            await show_void(self._services, self._run)
             return None
 
         self._is_over = True
@@ -352,6 +408,13 @@ class ReviewRun:
             await self._move(RunState.running)
         else:
             await self._move(RunState.waiting, ReasonCode.rate_limited, why)
+
+
+_ENDS = {
+    GatesOutcome.passed: (RunState.completed, ReasonCode.none),
+    GatesOutcome.rejected: (RunState.failed, ReasonCode.gate_rejected),
+    GatesOutcome.expired: (RunState.failed, ReasonCode.gate_timeout),
+}
 
 
 def _reason(error: ForgeError) -> ReasonCode:

@@ -1,0 +1,230 @@
+"""Carries a person's answer to a gate: finds the gate, asks GitHub who they are, and decides it once."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from domain import gate_replies, replies
+from domain.commands import Sender
+from domain.gates import SLICED, Choice, Gate, GateDecision, GateState
+from domain.money import NO_SLICE, Slice, micro
+from domain.runs import Phase, RepositoryRef
+from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
+from memory import gates, ledger, runs, spend
+from pipeline.services import Services
+from pipeline.standing import Standing, look
+from safety.authority import Facts, authorise, waived
+from safety.authority import Gate as Rule
+
+
+@dataclass(frozen=True)
+class Saying:
+    """What a person says at a gate.
+
+    :param words: conditions of an approval, or the reason of a rejection.
+    :param seen_head: the head they name or pressed the button on, whole or the first characters.
+    :param written_at: when they wrote it; None for a button, which belongs to one head.
+    :param grants: the slice they name; None for the one the gate offers.
+    """
+
+    sender: Sender
+    choice: Choice
+    words: str = ""
+    seen_head: str | None = None
+    written_at: datetime | None = None
+    grants: Slice | None = None
+
+    @property
+    def via(self) -> str:
+        return "button" if self.written_at is None else "command"
+
+    @property
+    def asked(self) -> SlashCommand:
+        """The command that says the same, for the one authorisation."""
+        return Approve() if self.choice is Choice.approve else Reject(reason=self.words or "rejected")
+
+
+class AtGates:
+    """What one person answers by comment at the gates of one pull request or issue."""
+
+    def __init__(self, services: Services, guid: str, repository: RepositoryRef, number: int, sender: Sender) -> None:
+        self._services = services
+        self._guid = guid
+        self._repository = repository
+        self._number = number
+        self._sender = sender
+
+    async def answer(self, asked: SlashCommand, written_at: datetime) -> str:
+        """Carry one command out; what became of it.
+
+        :raises CodeHostError: if GitHub does not say who they are.
+        """
+        match asked:
+            case Approve():
+                saying = Saying(self._sender, Choice.approve, asked.conditions or "", asked.sha, written_at)
+                return await self._decide(asked.gate, saying)
+            case Reject():
+                name, reason = await self._named(asked)
+                return await self._decide(name, Saying(self._sender, Choice.reject, reason, None, written_at))
+            case Delegate():
+                gate = await waiting(self._services, self._repository, self._number, asked.gate)
+                if isinstance(gate, str):
+                    return gate
+                return await pass_on(self._services, self._guid, gate, asked, self._sender)
+            case Continue():
+                return await self._continue(asked, written_at)
+            case _:
+                return await self._accept(written_at)
+
+    async def _decide(self, name: str | None, saying: Saying) -> str:
+        gate = await self._mine(name) or await waiting(self._services, self._repository, self._number, name)
+        return gate if isinstance(gate, str) else await decide(self._services, self._guid, gate, saying)
+
+    async def _mine(self, name: str | None) -> Gate | None:
+        """The gate this very delivery decided before it was repeated."""
+        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        mine = [gate for gate in there if gate.decision is not None and gate.decision.cause == self._guid]
+        return next((gate for gate in mine if name in {None, gate.name, gate.shown_id}), None)
+
+    async def _named(self, asked: Reject) -> tuple[str | None, str]:
+        """The gate a rejection names; one of the repository's own is the first word of the reason."""
+        if asked.gate is not None:
+            return asked.gate, asked.reason
+        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        first, _, rest = asked.reason.partition(" ")
+        return (first, rest.strip()) if any(first == gate.name for gate in there) else (None, asked.reason)
+
+    async def _continue(self, asked: Continue, written_at: datetime) -> str:
+        """Grant a slice: at the gate that waits for one, or beforehand."""
+        grants = Slice(amount=micro(asked.usd or 0), calls=asked.iterations or 0)
+        stopped = await self._stopped()
+        if stopped is not None:
+            saying = Saying(self._sender, Choice.approve, "", None, written_at, grants)
+            return await decide(self._services, self._guid, stopped, saying)
+        standing = await look(self._services, self._repository, None, self._sender)
+        refused = authorise(asked, standing.facts)
+        if refused is not None:
+            return replies.refused(refused, self._sender.login)
+        past = await runs.of_pull_request(self._services.database, self._repository.id, self._number)
+        if not past or past[0].run.state.is_final:
+            return gate_replies.nothing_to_continue()
+        run = past[0].run
+        await spend.grant(self._services.database, run, Phase.review, grants, self._services.clock.now(), self._guid)
+        return gate_replies.granted(grants, run.id)
+
+    async def _accept(self, written_at: datetime) -> str:
+        """Take what there is so far, where a guard or a budget stopped the rest."""
+        stopped = await self._stopped()
+        if stopped is None:
+            return gate_replies.nothing_to_accept()
+        words = "the current state is accepted"
+        return await decide(
+            self._services, self._guid, stopped, Saying(self._sender, Choice.reject, words, None, written_at)
+        )
+
+    async def _stopped(self) -> Gate | None:
+        """The gate of a guard or a budget that waits here, or that this very delivery decided."""
+        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        return next(
+            (
+                gate
+                for gate in reversed(there)
+                if gate.name in SLICED
+                and (gate.is_waiting or (gate.decision is not None and gate.decision.cause == self._guid))
+            ),
+            None,
+        )
+
+
+async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> str:
+    """Decide a gate; what became of it, for whoever asked. May be repeated.
+
+    :raises CodeHostError: if GitHub does not say who they are; that is never a permission (T-P10).
+    """
+    if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
+        return gate_replies.decided(gate)
+    stale = _stale(gate, saying)
+    if stale is not None:
+        return stale
+    allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
+    if isinstance(allowed, Refused):
+        return gate_replies.refused(gate, allowed, saying.sender.login)
+    approves = saying.choice is Choice.approve
+    decision = GateDecision(
+        at=services.clock.now(),
+        by_id=saying.sender.id,
+        by_login=saying.sender.login,
+        words=saying.words,
+        via=saying.via,
+        waived=allowed,
+        cause=guid,
+        grants=(saying.grants or gate.request.grants) if approves else NO_SLICE,
+    )
+    state = GateState.approved if approves else GateState.rejected
+    decided = await gates.decide(services.database, gate.id, state, decision)
+    if decided.counted:
+        return gate_replies.decided(decided.gate)
+    return gate_replies.too_late(decided.gate)
+
+
+async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> str:
+    """Ask somebody else to decide, who is asked for the role like everybody; what became of it."""
+    if not gate.is_waiting:
+        return gate_replies.too_late(gate)
+    allowed = await _allowed(services, guid, gate, asked, sender)
+    if isinstance(allowed, Refused):
+        return gate_replies.refused(gate, allowed, sender.login)
+    decision = GateDecision(at=services.clock.now(), by_id=sender.id, by_login=sender.login, via="command")
+    return gate_replies.delegated(await gates.delegate(services.database, gate.id, asked.account, decision))
+
+
+async def waiting(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
+    """The gate a command means, or why it cannot be told."""
+    there = await gates.of_pull_request(services.database, repository.id, number)
+    open_ = [gate for gate in there if gate.is_waiting]
+    if name is None:
+        return open_[0] if len(open_) == 1 else gate_replies.which(open_, there[-1] if there else None)
+    meant = [gate for gate in there if name in {gate.name, gate.shown_id, gate.id}]
+    still = [gate for gate in meant if gate.is_waiting]
+    if still:
+        return still[-1]
+    return gate_replies.too_late(meant[-1]) if meant else gate_replies.unknown(name, open_)
+
+
+def _stale(gate: Gate, saying: Saying) -> str | None:
+    """Why the answer is not about what the gate asks now."""
+    if saying.seen_head is not None and not gate.head_sha.startswith(saying.seen_head):
+        return gate_replies.other_head(gate, saying.seen_head)
+    if saying.seen_head is None and saying.written_at is not None and saying.written_at < gate.asked_at:
+        return gate_replies.asked_after(gate)
+    return None
+
+
+async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender) -> Refused | bool:
+    """Whether they may, and if so whether a rule was waived for them."""
+    rule = Rule(gate.request.role, gate.request.not_author, gate.request.not_requester)
+    standing = await look(services, gate.repository, None if gate.request.on_issue else gate.number, sender)
+    facts = await _facts(services, gate, standing)
+    refused = authorise(asked, facts, rule)
+    if refused is not None and refused.code in {RefusalCode.author, RefusalCode.requester}:
+        others = set(await services.host.accounts_with(gate.repository, rule.role)) - {sender.id}
+        facts = replace(facts, is_alone=not others)
+        refused = authorise(asked, facts, rule)
+    if refused is None:
+        return waived(asked, facts, rule)
+    payload = {
+        "gate": gate.id,
+        "name": gate.name,
+        "code": refused.code.value,
+        "account": sender.id,
+        "held": refused.held,
+    }
+    await ledger.note_refusal(services.database, gate.run_id, {**payload, "cause": guid}, services.clock.now())
+    return refused
+
+
+async def _facts(services: Services, gate: Gate, standing: Standing) -> Facts:
+    facts = standing.facts
+    if not gate.request.not_requester:
+        return facts
+    requester = await runs.requester(services.database, gate.run_id)
+    return replace(facts, is_requester=standing.sender.id == requester)

@@ -1,0 +1,75 @@
+"""Puts questions to people: asks each once, shows it on GitHub, and shows what was answered."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from domain.errors import CodeHostError
+from domain.gates import Gate, GateRequest, GateState
+from domain.runs import Run
+from memory import gates, spend
+from pipeline.services import Services
+
+log = structlog.get_logger(__name__)
+
+
+class AtGate(Exception):
+    """The run waits for a person, so this execution of it is over; the answer begins the next one."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        super().__init__(gate.shown_id)
+
+
+async def ask(services: Services, run: Run, request: GateRequest) -> Gate:
+    """Ask, unless this was asked before, and show the question; may be repeated.
+
+    :returns: the gate as it stands, decided perhaps.
+    :raises Superseded: if another run owns the pull request.
+    """
+    gate = await gates.ask(services.database, run, request, services.clock.now())
+    return await show(services, run, gate)
+
+
+async def show(services: Services, run: Run, gate: Gate) -> Gate:
+    """Bring what GitHub shows of a gate up to date; may be repeated.
+
+    :raises Superseded: if another run owns the pull request.
+    """
+    spent = (await spend.of_run(services.database, run.id)).amount
+    gate = await services.publisher.show_gate(run, gate, spent)
+    if gate.state is GateState.expired and gate.request.escalate:
+        await _escalate(services, run, gate, spent)
+    return gate
+
+
+async def show_all(services: Services, run: Run) -> Sequence[Gate]:
+    """Bring all that a run asked up to date on GitHub; what it asked."""
+    return [await show(services, run, gate) for gate in await gates.of_run(services.database, run.id)]
+
+
+async def show_void(services: Services, run: Run) -> None:
+    """Show that what a stopped run asked is void, whoever owns the pull request now; may be repeated."""
+    known = await gates.of_pull_request(services.database, run.repository.id, run.number)
+    spent = (await spend.of_run(services.database, run.id)).amount
+    for gate in known:
+        if gate.run_id == run.id and gate.state is GateState.void:
+            taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
+            await services.publisher.close_gate(gate, spent, with_comment=not taken_over)
+
+
+async def refresh(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
+    """Show in the gate's check where it stands now, because somebody pressed a button there."""
+    spent = (await spend.of_run(services.database, gate.run_id)).amount
+    await services.publisher.refresh_gate(gate, spent, note, looked)
+
+
+async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
+    """Tell the configured people once. That GitHub does not take it is no reason to hold the run up."""
+    try:
+        await services.publisher.escalate(run, gate, spent)
+    except CodeHostError as error:
+        log.warning("gate.not_escalated", gate=gate.id, error=str(error))
+        return
+    await gates.escalated(services.database, gate, gate.request.escalate, services.clock.now())

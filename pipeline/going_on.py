@@ -1,0 +1,32 @@
+"""Queues the work of a run: its beginning, and its going on after an answer. A repeated call changes nothing."""
+
+from functools import partial
+
+from dbos import DBOS, EnqueueOptions
+
+from domain.runs import Run
+from pipeline.names import APP_VERSION, RUN, RUNS
+from pipeline.steps import noted
+
+
+async def queue(run: Run) -> None:
+    """Queue the beginning of a run, within a workflow."""
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, _options(run, run.id), run.id))
+
+
+async def go_on(run: Run, cause: str) -> None:
+    """Queue a run that waits for people once more: it finds what was answered.
+
+    :param cause: the gate or delivery that makes it go on; the same cause does so once.
+    """
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, _options(run, f"{run.id}/{cause}"), run.id))
+
+
+def _options(run: Run, workflow_id: str) -> EnqueueOptions:
+    return {
+        "workflow_name": RUN,
+        "queue_name": RUNS,
+        "workflow_id": workflow_id,
+        "app_version": APP_VERSION,
+        "queue_partition_key": f"{run.repository.id}#{run.number}",
+    }

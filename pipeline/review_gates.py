@@ -1,0 +1,99 @@
+"""Asks people what a drawn review has to ask, and draws its verdict with what they answered."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from domain.conditions import Value
+from domain.configuration import Configuration
+from domain.errors import ForgeError
+from domain.findings import Severity
+from domain.gates import Gate, GateState
+from domain.ports import PullRequest
+from domain.review import Review
+from domain.runs import Run
+from memory import checkpoints, dismissals, gates, spend
+from pipeline.gates import ask, show_all
+from pipeline.services import Services
+from safety.eligibility import NEWCOMERS
+from safety.gates import answered, held, needed
+from safety.verdict import with_dismissals
+
+
+class GatesOutcome(StrEnum):
+    """Where the gates of a review leave its run."""
+
+    passed = "passed"
+    waiting = "waiting"
+    rejected = "rejected"
+    expired = "expired"
+
+
+class Asked:
+    """What one review asks people."""
+
+    def __init__(self, services: Services, run: Run, configuration: Configuration, pull_request: PullRequest) -> None:
+        self._services = services
+        self._run = run
+        self._configuration = configuration
+        self._pull_request = pull_request
+
+    async def outcome(self) -> GatesOutcome:
+        """Ask what is to be asked, drop what is settled otherwise, and keep the verdict; may be repeated."""
+        review = await self._drawn()
+        known = await gates.of_run(self._services.database, self._run.id)
+        context = await self._context(review)
+        wanted = needed(review, review.changed, self._configuration, context, known)
+        live = [await ask(self._services, self._run, request) for request in wanted]
+        outcome = _outcome(live)
+        keep = [gate.id for gate in live] if outcome is GatesOutcome.waiting else []
+        why = "settled" if outcome in {GatesOutcome.waiting, GatesOutcome.passed} else "ended"
+        await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
+        every = await show_all(self._services, self._run)
+        verdict = held(answered(review, every), [gate for gate in every if gate.id in {each.id for each in live}])
+        await checkpoints.replace_review(self._services.database, self._run, verdict)
+        return outcome
+
+    async def _drawn(self) -> Review:
+        """The review with what people dismissed meanwhile.
+
+        :raises ForgeError: if it is gone.
+        """
+        review = await checkpoints.load_review(self._services.database, self._run)
+        if review is None:
+            raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
+        dismissed = await dismissals.among(self._services.database, self._run.repository, review.fingerprints)
+        return with_dismissals(review, dismissed)
+
+    async def _context(self, review: Review) -> Mapping[str, Value]:
+        """What conditions of the repository's own gates may speak of."""
+        pull_request = self._pull_request
+        count = {each: sum(finding.severity is each for finding in review.findings) for each in Severity}
+        return {
+            "review.lines_changed": review.additions + review.deletions,
+            "review.files_changed": review.files,
+            "review.risk": review.risk.score,
+            "review.risk_level": review.risk.level.value,
+            "review.findings": len(review.findings),
+            "review.critical": count[Severity.critical],
+            "review.errors": count[Severity.error],
+            "review.warnings": count[Severity.warning],
+            "review.decision": review.decision.value,
+            "review.from_fork": pull_request.is_from_fork(self._run.repository.id),
+            "review.first_time": pull_request.author_association in NEWCOMERS,
+            "review.author": pull_request.author_login,
+            "review.paths": review.changed,
+            "run.cost": (await spend.of_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.trigger": self._run.trigger.value,
+        }
+
+
+def _outcome(live: Sequence[Gate]) -> GatesOutcome:
+    states = {gate.state for gate in live}
+    for state, outcome in (
+        (GateState.rejected, GatesOutcome.rejected),
+        (GateState.expired, GatesOutcome.expired),
+        (GateState.waiting, GatesOutcome.waiting),
+    ):
+        if state in states:
+            return outcome
+    return GatesOutcome.passed

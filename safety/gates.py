@@ -1,0 +1,264 @@
+"""Decides what people are asked about a review, and what its verdict is once they answered (SPEC S8)."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.conditions import Value, parse
+from domain.configuration import Configuration, duration
+from domain.configuration import Gate as Configured
+from domain.findings import Category, Finding, Severity
+from domain.gates import OWN_TIMEOUT, STANDARD, Gate, GateRequest, GateState, Option, digest
+from domain.globs import matches
+from domain.money import NO_SLICE, Slice
+from domain.review import Conclusion, Decision, Review, RiskLevel
+from domain.runs import Phase
+from domain.verdicts import Reason
+from safety.decision import CONCLUSIONS, decide
+
+ALWAYS_PROTECTED = (
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".github/forge.yml",
+    "CODEOWNERS",
+    ".github/CODEOWNERS",
+    "docs/CODEOWNERS",
+)
+"""What decides who may do what: a change by anybody asks the gate ``protected_paths``."""
+
+_STRICTER = ("write", "maintain", "admin")
+
+
+def needed(
+    review: Review,
+    paths: Sequence[str],
+    configuration: Configuration,
+    context: Mapping[str, Value],
+    gates: Sequence[Gate] = (),
+) -> list[GateRequest]:
+    """What a review has to ask before it may end, the gravest first.
+
+    What the author has to mend anyway is not put before people: a push would make their answer void. A critical
+    security finding is, at once.
+
+    :param review: with the dismissals, without the answers.
+    :param paths: every changed path, also those that were not looked at.
+    :param context: what conditions of the repository's own gates may speak of.
+    :param gates: what was asked before.
+    """
+    asked = _security(review, configuration)
+    if answered(review, gates).decision is Decision.request_changes:
+        return asked
+    return [
+        *asked,
+        *_human(review, configuration, gates),
+        *_protected(review, paths, configuration),
+        *_own(review, configuration, context),
+    ]
+
+
+def answered(review: Review, gates: Sequence[Gate]) -> Review:
+    """The review with what people answered: what they accepted does not block any more.
+
+    :param gates: of this run.
+    """
+    approved = {(gate.name, gate.request.subject): gate for gate in gates if gate.state is GateState.approved}
+    critical = _critical(review)
+    accepted = set[str]()
+    reasons: list[Reason] = []
+    if (gate := approved.get(("security_findings", _about(critical)))) is not None:
+        accepted = {finding.fingerprint for finding in critical}
+        reasons.append(_said(gate))
+    findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
+    verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history)
+    decision = verdict.decision
+    gate = approved.get(("human_review", _codes(verdict.reasons)))
+    if decision is Decision.require_human and gate is not None:
+        decision = Decision.approve
+        reasons.append(_said(gate))
+    others = [_said(gate) for (name, _), gate in approved.items() if name not in {"security_findings", "human_review"}]
+    return review.model_copy(
+        update={
+            "decision": decision,
+            "reasons": (*reasons, *others, *verdict.reasons),
+            "conclusion": CONCLUSIONS[decision],
+        }
+    )
+
+
+def held(review: Review, gates: Sequence[Gate]) -> Review:
+    """The answered review as it stands while gates wait, or after one of them was not passed.
+
+    A rejection is a failure; time that ran out, or a gate that waits, asks for a person (CONTRACT, conclusions).
+    """
+    for state, conclusion in (
+        (GateState.rejected, Conclusion.failure),
+        (GateState.expired, Conclusion.action_required),
+        (GateState.waiting, Conclusion.action_required),
+    ):
+        stopping = [gate for gate in gates if gate.state is state]
+        if stopping:
+            blocks = review.decision is Decision.request_changes
+            return review.model_copy(
+                update={
+                    "decision": review.decision if blocks else Decision.require_human,
+                    "reasons": (*(_stops(gate) for gate in stopping), *review.reasons),
+                    "conclusion": Conclusion.failure if blocks else conclusion,
+                }
+            )
+    return review
+
+
+def request(
+    name: str,
+    phase: Phase,
+    subject: str,
+    prompt: str,
+    reasons: Sequence[Reason],
+    configuration: Configuration,
+    *,
+    role: str | None = None,
+    options: Sequence[Option] = (),
+    grants: Slice = NO_SLICE,
+) -> GateRequest:
+    """The request of a gate that Forge brings along, as the repository configured it.
+
+    :param role: a higher one than usual.
+    :param options: what can be answered; approve and reject with their usual meaning if left out.
+    """
+    standard, configured = STANDARD[name], configuration.gates.get(name, Configured())
+    timeout = standard.timeout if configured.timeout is None else duration(configured.timeout)
+    return GateRequest(
+        name=name,
+        phase=phase,
+        subject=subject,
+        prompt=prompt,
+        reasons=tuple(reasons),
+        role=_strictest(standard.role, role, configured.role),
+        not_author=standard.not_author,
+        not_requester=standard.not_requester,
+        seconds=timeout.total_seconds(),
+        options=tuple(options) or usual(name),
+        escalate=configured.escalate,
+        grants=grants,
+    )
+
+
+def usual(name: str) -> tuple[Option, ...]:
+    """The answers that every gate takes."""
+    return (
+        Option(command=f"/forge approve {name}", effect="the run goes on"),
+        Option(command=f"/forge approve {name} with: conditions", effect="it goes on, and the conditions go with it"),
+        Option(command=f"/forge reject {name} reason", effect="the run ends, and the check fails"),
+        Option(command=f"/forge delegate {name} @account", effect="asks somebody else who may decide"),
+    )
+
+
+def _security(review: Review, configuration: Configuration) -> list[GateRequest]:
+    critical = _critical(review)
+    if not critical:
+        return []
+    noun = "finding" if len(critical) == 1 else "findings"
+    reason = Reason(
+        code="security.critical",
+        text=f"{len(critical)} critical security {noun}",
+        value=len(critical),
+        threshold=1,
+        children=tuple(Reason(code=each.rule, text=f"{each.id} {each.rule} in {each.where}") for each in critical),
+    )
+    prompt = "A critical security finding stops this pull request. Approve only to accept the risk as it is."
+    return [request("security_findings", Phase.review, _about(critical), prompt, [reason], configuration)]
+
+
+def _human(review: Review, configuration: Configuration, gates: Sequence[Gate]) -> list[GateRequest]:
+    base = answered(review, [gate for gate in gates if gate.name != "human_review"])
+    if base.decision is not Decision.require_human:
+        return []
+    reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
+    role = "maintain" if review.risk.level is RiskLevel.critical else None
+    prompt = "The review cannot approve this by itself. Approve if you looked at the change and it is right."
+    return [request("human_review", Phase.review, _codes(reasons), prompt, reasons, configuration, role=role)]
+
+
+def _protected(review: Review, paths: Sequence[str], configuration: Configuration) -> list[GateRequest]:
+    touched = sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
+    if not touched:
+        return []
+    children = tuple(Reason(code="path", text=path) for path in touched[:20])
+    noun = "path" if len(touched) == 1 else "paths"
+    reason = Reason(
+        code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
+    )
+    prompt = "This changes protected files, which decide what is run or who may do what. Approve if that is meant."
+    return [request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
+
+
+def _own(review: Review, configuration: Configuration, context: Mapping[str, Value]) -> list[GateRequest]:
+    """The gates the repository defined for reviews, where their condition holds."""
+    return [
+        asked
+        for name, gate in configuration.gates.items()
+        if name not in STANDARD and gate.phase in {"review", "any"}
+        for asked in _where_it_holds(name, gate, context)
+    ]
+
+
+def _where_it_holds(name: str, gate: Configured, context: Mapping[str, Value]) -> list[GateRequest]:
+    holds, reason = parse(gate.when or "true").holds(context)
+    if not holds:
+        return []
+    timeout = OWN_TIMEOUT if gate.timeout is None else duration(gate.timeout)
+    return [
+        GateRequest(
+            name=name,
+            phase=Phase.review,
+            subject=digest(gate.when, gate.prompt),
+            prompt=gate.prompt or "",
+            reasons=(reason,),
+            role=gate.role or "write",
+            not_author=True,
+            not_requester=False,
+            seconds=timeout.total_seconds(),
+            options=usual(name),
+            escalate=gate.escalate,
+        )
+    ]
+
+
+def _critical(review: Review) -> list[Finding]:
+    return [
+        finding
+        for finding in review.findings
+        if finding.severity is Severity.critical and finding.category is Category.security
+    ]
+
+
+def _about(findings: Sequence[Finding]) -> str:
+    return digest(*sorted(finding.fingerprint for finding in findings))
+
+
+def _codes(reasons: Sequence[Reason]) -> str:
+    """What a person is asked to look at, whatever the numbers behind it are."""
+    return digest(*sorted({reason.code for reason in reasons if not reason.code.startswith("gate.")}))
+
+
+def _said(gate: Gate) -> Reason:
+    by = gate.decision.by_login if gate.decision is not None else ""
+    text = f"{by} approved {gate.name}"
+    return Reason(code="gate.approved", text=f"{text}, on conditions: {gate.conditions}" if gate.conditions else text)
+
+
+def _stops(gate: Gate) -> Reason:
+    match gate.state:
+        case GateState.rejected:
+            by = gate.decision.by_login if gate.decision is not None else ""
+            words = f": {gate.decision.words}" if gate.decision is not None and gate.decision.words else ""
+            return Reason(code="gate.rejected", text=f"{by} rejected {gate.name}{words}")
+        case GateState.expired:
+            return Reason(code="gate.expired", text=f"Nobody answered {gate.name} in time")
+        case _:
+            return Reason(
+                code="gate.waiting", text=f"{gate.name} waits for a person with {gate.request.role} permission"
+            )
+
+
+def _strictest(*roles: str | None) -> str:
+    return max((role for role in roles if role is not None), key=_STRICTER.index)
