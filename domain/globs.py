@@ -6,6 +6,7 @@ from functools import lru_cache
 
 _TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FEW = 2  # wildcards that a regular expression may hold before the time it takes could explode
 
 
@@ -16,6 +17,21 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
     if sum(token.startswith("*") for token in tokens) > _FEW:
         return None
     return re.compile("".join(_MEANINGS.get(token) or re.escape(token) for token in tokens), re.DOTALL)
+
+
+def mistake(pattern: str) -> str | None:
+    """What is wrong with a pattern, as the rest of a sentence about it; None if nothing is."""
+    if not pattern:
+        return "is empty"
+    if pattern.startswith("!"):
+        return "starts with “!”, and patterns cannot be negated: use the list that leaves out"
+    if pattern.startswith("/"):
+        return "starts with “/”, and paths begin at the root of the repository without one"
+    if "\\" in pattern or _CONTROL.search(pattern):
+        return "holds a backslash or a control character; folders are separated by “/”"
+    if {".", ".."} & set(pattern.split("/")):
+        return "holds “.” or “..” as a folder, and no path does"
+    return None
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
