@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from bot import command_page
+from bot import command_page, condition_page
 from domain import schema
 from domain.gates import STANDARD
 from domain.presets import PRESETS, flattened
@@ -110,7 +110,7 @@ def _section(name: str, node: Schema) -> str:
         [entry] = node["patternProperties"].values()
         known = ", ".join(f"`{gate}` ({standard.role})" for gate, standard in STANDARD.items())
         said = ["", f"Gates that Forge brings along, with the role each asks for at least: {known}."]
-        return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said])
+        return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said, "", condition_page.markdown()])
     return "\n".join(lines)
 
 

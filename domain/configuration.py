@@ -9,6 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
+from domain import conditions, globs
+from domain.condition_syntax import LANGUAGE
 from domain.gates import STANDARD
 
 LONGEST_WAIT = timedelta(days=30)
@@ -28,14 +30,9 @@ def _bounded(text: str) -> str:
 
 
 def _glob(pattern: str) -> str:
-    if pattern.startswith("!"):
-        raise ValueError("starts with “!”, and patterns cannot be negated: use the list that leaves out")
-    if pattern.startswith("/"):
-        raise ValueError("starts with “/”, and paths begin at the root of the repository without one")
-    if "\\" in pattern or _CONTROL.search(pattern):
-        raise ValueError("holds a backslash or a control character; folders are separated by “/”")
-    if {".", ".."} & set(pattern.split("/")):
-        raise ValueError("holds “.” or “..” as a folder, and no path does")
+    wrong = globs.mistake(pattern)
+    if wrong is not None:
+        raise ValueError(wrong)
     return pattern
 
 
@@ -263,7 +260,11 @@ class Gate(Section):
         default=None, description="The phase it belongs to."
     )
     when: str | None = Field(
-        default=None, min_length=1, max_length=300, description="The condition under which it is asked."
+        default=None,
+        min_length=1,
+        max_length=conditions.LONGEST,
+        description=f"The condition under which it is asked: {LANGUAGE}.",
+        examples=["review.lines_changed > 500"],
     )
     prompt: str | None = Field(default=None, min_length=1, max_length=500, description="What the person is asked.")
     timeout: Duration | None = Field(
@@ -378,14 +379,16 @@ _ROLES = ("write", "maintain", "admin")
 
 
 class Contradiction(NamedTuple):
-    """Two keys that are right by themselves and wrong together.
+    """What no type of a single value forbids.
 
     :param path: the keys that lead to the place, list positions included.
+    :param nearest: what was probably meant.
     """
 
     path: tuple[str | int, ...]
     what: str
     allowed: str
+    nearest: str = ""
 
 
 def contradictions(configuration: Configuration) -> Iterator[Contradiction]:
@@ -423,6 +426,15 @@ def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
     missing = [f"`{key}`" for key in ("phase", "when", "prompt") if getattr(gate, key) is None]
     if missing:
         yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")
+    if gate.when is not None:
+        yield from _of_condition(("gates", name, "when"), gate.when)
+
+
+def _of_condition(path: tuple[str, ...], text: str) -> Iterator[Contradiction]:
+    try:
+        conditions.parse(text)
+    except conditions.ConditionError as error:
+        yield Contradiction(path, error.what, error.allowed, error.nearest)
 
 
 def _of_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:

@@ -47,7 +47,7 @@ preset: production
 gates:
   large_change: {timeout: 2d, escalate: ["@acme/architects", octocat]}
   human_review: {role: maintain, timeout: 90m}
-  migration: {phase: review, when: files.any("db/**"), prompt: Look., role: admin}
+  migration: {phase: review, when: 'matches(review.paths, "db/**")', prompt: Look., role: admin}
 paths: {rules: [{paths: ["db/**"], roles: [implementer], severity: critical}]}
 """
     parsed = parse(text.encode())
@@ -109,6 +109,8 @@ budgets: {day: -1, phase: {plan: 3}}
         ("guards: {loop_threshold: 5}", "guards.loop_threshold", "`max_iterations`, `max_runtime_minutes`"),
         ("gates: {Big: {}}", "gates.Big", "text such as `large_change`"),
         ("gates: {big: {phase: review}}", "gates.big", "a gate with `phase`, `when`, `prompt`"),
+        ("gates: {big: {phase: review, when: size > 5, prompt: Look.}}", "gates.big.when", "`review.lines_changed`, "),
+        ("gates: {big: {phase: review, when: true, prompt: Look.}}", "gates.big.when", "text of up to 300 characters"),
         ("gates: {human_review: {when: x}}", "gates.human_review.when", "`timeout`, `role` and `escalate`"),
         ("gates: {protected_paths: {role: write}}", "gates.protected_paths.role", "`maintain` or higher"),
         ("gates: {guard: {timeout: 31d}}", "gates.guard.timeout", "text such as `30m` or `24h`"),
@@ -128,6 +130,30 @@ def test_a_mistake_says_what_is_allowed(text: str, path: str, allowed: str) -> N
     [mistake] = parse(text.encode()).mistakes
     assert mistake.path == path
     assert mistake.allowed.startswith(allowed)
+
+
+def test_a_condition_is_told_on_its_line_with_what_was_probably_meant() -> None:
+    text = """\
+gates:
+  large:
+    phase: review
+    when: review.lines_change > 500
+    prompt: Look.
+  odd:
+    phase: review
+    when: review.lines_changed > "500"
+    prompt: Look.
+"""
+    assert _told(text) == [
+        (
+            4,
+            11,
+            "gates.large.when",
+            "names `review.lines_change`, which Forge does not know",
+            "review.lines_changed",
+        ),
+        (8, 11, "gates.odd.when", 'compares `review.lines_changed`, a number, with `"500"`, text', ""),
+    ]
 
 
 def test_twenty_mistakes_are_enough() -> None:
