@@ -30,6 +30,7 @@ _IN_PYTHON = (
     Comment("noqa", Layer.static, re.compile(r"#\s*((ruff|flake8)\s*[:=]\s*)?noqa\b", re.IGNORECASE)),
     Comment("ruff: ignore", Layer.static, re.compile(r"#\s*ruff\s*:\s*([\w-]*ignore|disable)\b", re.IGNORECASE)),
     Comment("pylint: disable", Layer.static, PYLINT),
+    Comment("type: ignore", Layer.static, re.compile(r"#\s*type\s*:\s*ignore\b")),
     Comment("nosec", Layer.security, re.compile(r"#\s*nosec")),
 )
 _IN_WORKFLOWS = (Comment("zizmor: ignore", Layer.security, re.compile(r"#\s*zizmor:\s*ignore\b")),)

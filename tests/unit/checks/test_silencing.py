@@ -53,6 +53,10 @@ async def rules(toolbox: Toolbox, files: Versions, origin: Origin, **given: obje
     return {finding.rule for finding in (await checked(toolbox, files, origin=origin, **given)).findings}
 
 
+def silenced_by(old: str | None, new: str) -> tuple[silencing.Silenced, ...]:
+    return silencing.added(subjects(*change_of({"a.py": (old, new)})))
+
+
 @pytest.mark.parametrize("origin", Origin)
 async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: Origin) -> None:
     result = await checked(toolbox, {"a.py": (None, PLAIN)}, origin=origin)
@@ -89,6 +93,15 @@ async def test_a_whole_file(toolbox: Toolbox, comment: str) -> None:
     assert (await checked(toolbox, files, origin=Origin.member)).silencing == 1
 
 
+@pytest.mark.parametrize("comment", ["# type: ignore", "#type:ignore[attr-defined]", "# noqa: F401 # type: ignore"])
+async def test_a_type_checker_on_added_lines(comment: str) -> None:
+    line = f"import os.path  {comment}\n"
+    assert "type: ignore" in {one.comment.word for one in silenced_by(None, line)}
+    assert silenced_by(line, line + "VALUE = 1\n") == ()
+    assert silenced_by(line, line.replace("os.path", "os")) == ()
+    assert silenced_by(line, "import os.path\n") == ()
+
+
 async def test_workflows(toolbox: Toolbox) -> None:
     silent = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
     files: Versions = {".github/workflows/a.yml": (None, silent)}
@@ -119,7 +132,16 @@ async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) ->
 
 
 @pytest.mark.parametrize(
-    "line", ["noqa = 1", "x = 'nosec'", "# nothing of noqa here", "# see zizmor: ignore", "# pragma: no cover"]
+    "line",
+    [
+        "noqa = 1",
+        "x = 'nosec'",
+        "# nothing of noqa here",
+        "# see zizmor: ignore",
+        "# pragma: no cover",
+        "# type: ignored",
+        "x: Type  # ignore",
+    ],
 )
 async def test_lines_that_silence_nothing(toolbox: Toolbox, line: str) -> None:
     assert (await checked(toolbox, {"a.py": (None, line + "\n")}, origin=Origin.member)).silencing == 0
