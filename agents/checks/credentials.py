@@ -1,6 +1,6 @@
 """Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -71,7 +71,8 @@ async def in_passing(files: Sequence[Passing], shift: Shift) -> tuple[tuple[Find
 
 def _request_in_passing(file: Passing) -> JsonValue:
     added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
-    return [{"path": file.path, "added": added, "removed": list(file.known)}]
+    headers = _key_headers(file.lines, file.added)
+    return [{"path": file.path, "added": added, "removed": list(file.known), "headers": headers}]
 
 
 def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
@@ -96,9 +97,15 @@ def _request(piece: Sequence[Subject]) -> JsonValue:
             "removed": [
                 text for hunk in file.change.hunks for old, new, text in hunk.numbered() if old and new is None
             ],
+            "headers": _key_headers(file.head_lines, file.change.added_lines),
         }
         for file in piece
     ]
+
+
+def _key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
+    """Lines that were there already and under which a private key may have been exchanged."""
+    return [[line, text] for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
 
 
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:

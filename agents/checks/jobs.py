@@ -87,8 +87,12 @@ def scan_secrets(request: Any) -> JsonValue:
     return [
         {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
-        for hit in secrets.scan(file["path"], [(n, text) for n, text in file["added"]], file["removed"])
+        for hit in secrets.scan(file["path"], _numbered(file["added"]), file["removed"], _numbered(file["headers"]))
     ]
+
+
+def _numbered(lines: Any) -> list[tuple[int, str]]:
+    return [(number, text) for number, text in lines]
 
 
 def scan_patterns(request: Any) -> JsonValue:
@@ -131,7 +135,9 @@ def prepare() -> None:
     bandit({"head": content, "base": content, "heeding": True})
     bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
-    scan_secrets([{"path": path, "added": [[1, line]], "removed": []} for path in ("a.py", "a.yml", "a.go", "a")])
+    scan_secrets(
+        [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
+    )
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may name its encoding
         codecs.lookup(codec)

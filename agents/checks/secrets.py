@@ -136,7 +136,9 @@ _KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
 
-def scan(path: str, added: Sequence[tuple[int, str]], removed: Sequence[str]) -> list[Hit]:
+def scan(
+    path: str, added: Sequence[tuple[int, str]], removed: Sequence[str], headers: Sequence[tuple[int, str]] = ()
+) -> list[Hit]:
     """Credentials in the added lines of one file, at most one of each kind per line.
 
     A comment that allows them (``pragma: allowlist secret``, ``gitleaks:allow``) means nothing here: whoever adds the
@@ -145,10 +147,11 @@ def scan(path: str, added: Sequence[tuple[int, str]], removed: Sequence[str]) ->
     :param path: path at head; tests, documents and generated files are judged more mildly.
     :param added: (1-based line at head, text) from the top of the file.
     :param removed: lines the change takes out of this file: what stood there already is not reported again.
+    :param headers: unchanged lines that name a private key, numbered as ``added``: the key below may be another.
     """
     known = "\n".join(removed)
     found: dict[tuple[str, int], list[str]] = {}
-    for kind, line, value in _found(path, added):
+    for kind, line, value in (*_found(path, added), *_private_keys(added, headers, known)):
         if not value or value not in known:
             found.setdefault((kind, line), []).append(value)
     hits = [Hit(kind, line, _mark(values)) for (kind, line), values in found.items()]
@@ -175,8 +178,6 @@ def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, i
         for (line, piece), low in zip(pieces, lowered, strict=True):
             if any(hint in low for hint in hints) or entry.kind == "discord-token":
                 yield from ((entry.kind, line, value) for value in _matches(entry, piece))
-    if "private key" in everything:
-        yield from _private_keys(added)
     if mild:
         return
     if "://" in everything:
@@ -216,16 +217,30 @@ def _looks_random(value: str) -> bool:
     return len(set(value[4:])) >= 8
 
 
-def _private_keys(added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
-    """A header counts only with key material behind it: code that looks for headers is not a key."""
-    for index, (line, text) in enumerate(added):
-        begin = _KEY_BEGIN.search(text)
+def _private_keys(
+    added: Sequence[tuple[int, str]], headers: Sequence[tuple[int, str]], known: str
+) -> Iterator[tuple[str, int, str]]:
+    """A header counts only with new key material behind it: code that looks for headers is not a key."""
+    texts = dict(added)
+    for line, text in (*added, *headers):
+        begin = _KEY_BEGIN.search(text) if "PRIVATE KEY" in text else None
         if begin is None:
             continue
-        behind = [text[begin.end() :], *(other for _, other in added[index + 1 : index + 5])]
-        body = next((match for other in behind if (match := _KEY_BODY.search(other))), None)
-        if body is not None and len(set(body.group())) >= 16:
-            yield "private-key", line, body.group()
+        is_new = line in texts
+        behind = [(line, text[begin.end() :])] if is_new else []
+        behind += [(number, texts[number]) for number in range(line + 1, line + 5) if number in texts]
+        for number, run in ((number, run) for number, other in behind for run in _key_runs(other, alone=not is_new)):
+            if len(set(run)) >= 16 and run not in known:
+                yield "private-key", line if is_new else number, run
+                break
+
+
+def _key_runs(text: str, *, alone: bool) -> list[str]:
+    """What may be material of a key in a line; ``alone``: only if there is nothing beside it but how it is quoted."""
+    if not alone:
+        return _KEY_BODY.findall(text)
+    bare = text.strip(" \t\r\"'`+,;()").removesuffix("\\n").removesuffix("\\r")
+    return [bare] if _KEY_BODY.fullmatch(bare) else []
 
 
 def _url_passwords(piece: str) -> Iterator[str]:

@@ -136,3 +136,33 @@ def test_a_token_is_not_reported_twice_because_of_its_variable() -> None:
 def test_finds_a_token_far_out_in_a_very_long_line() -> None:
     line = "x" * 4980 + f' "ghp_{some(36)}" ' + "y" * 100_000
     assert [hit.kind for hit in scan("a.js", [(1, line)], [])] == ["github-token"]
+
+
+END = BEGIN.replace("BEGIN", "END")
+QUOTED = "    '{}\\n' +"
+
+
+@pytest.mark.parametrize("form", ["{}", "  {}", QUOTED, '    "{}",'])
+@pytest.mark.parametrize("below", [1, 2, 4])
+def test_a_key_exchanged_below_its_header(form: str, below: int) -> None:
+    body = [(10 + below + n, form.format(some(64))) for n in range(6)]
+    header = [(10, form.format(BEGIN))]
+    assert [(hit.kind, hit.line) for hit in scan("id_rsa", body, [some(64)], header)] == [("private-key", 10 + below)]
+    assert scan("id_rsa", body, []) == []
+    assert scan("id_rsa", body, [text.strip() for _, text in body], header) == []
+
+
+@pytest.mark.parametrize(
+    "line", [f'DIGEST = "{some(64, HEX)}"', f"    url = base + '/{some(50)}'", "short", "A" * 64, END]
+)
+def test_other_lines_below_a_header_that_was_there(line: str) -> None:
+    assert scan("keys.py", [(12, line)], [], [(11, f'if "{BEGIN}" in text:')]) == []
+
+
+def test_a_new_key_whose_first_line_every_key_of_its_kind_has() -> None:
+    same, new, old = some(70), some(70), some(70)
+    moved = [(1, BEGIN), (2, same), (3, new)]
+    assert [(hit.kind, hit.line) for hit in scan("id", moved, [BEGIN, same, old])] == [("private-key", 1)]
+    on_one_line = [(1, f'KEY = "{BEGIN}\\n{same}\\n{new}"')]
+    assert scan("a.py", on_one_line, [f'KEY = "{BEGIN}\\n{same}\\n{old}"']) != []
+    assert scan("a.py", on_one_line, [f'KEY = b"{BEGIN}\\n{same}\\n{new}"']) == []
