@@ -1,0 +1,208 @@
+"""Decides whether an agent goes in circles: the same step, or the same few steps, three times in a row.
+
+Two iterations are the same step when they did the same and got the same, apart from what differs every time (times,
+ids, temporary paths, counters). Words around it do not matter: a reworded thought makes no new step. The same action
+with another result is no loop, nor another action with the same short result: that is polling, paging or searching.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+THRESHOLD = 3
+"""Repetitions that make a loop. Fixed by Forge's guard rules: fewer would alarm falsely, more would miss loops."""
+LONGEST_PERIOD = 3
+
+_SAMPLE = 16_000  # characters of each end of a text that are looked at
+_TELLING = 120  # characters from which a result is too particular to come from different actions by chance
+_ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One turn of an agent: one call of a model and what came of it.
+
+    :param thought: what the model said.
+    :param action: the tools it called with their arguments, as one text without ids of the calls; empty: none.
+    :param output: what the tools answered.
+    :param error: the kind of error it ended with; empty: none.
+    """
+
+    thought: str = ""
+    action: str = ""
+    output: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop that was found.
+
+    :param period: how many steps are repeated.
+    """
+
+    period: int
+
+    @property
+    def iterations(self) -> int:
+        return self.period * THRESHOLD
+
+
+def detected(history: Sequence[Iteration]) -> Loop | None:
+    """The loop in which the latest iterations are, the shortest one first; None if there is none.
+
+    The cost is bounded: of at most nine iterations, 32,000 characters of each text.
+
+    :param history: the iterations of one task in order, since it began or a person last let it go on.
+    """
+    steps = [_Step(each) for each in history[-LONGEST_PERIOD * THRESHOLD :]]
+    periods = (period for period in range(1, LONGEST_PERIOD + 1) if _repeats(steps, period))
+    return next((Loop(period) for period in periods), None)
+
+
+def normalised(text: str) -> str:
+    """What a tool printed without what differs every time; numbers that mean something stay.
+
+    Only both ends of a long text are looked at. Lines are sorted: what runs in parallel reports in any order.
+    """
+    text = _ends(text)
+    for pattern, instead in _NOISE:
+        text = pattern.sub(instead, text)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(sorted(line for line in lines if line))
+
+
+def _repeats(steps: Sequence["_Step"], period: int) -> bool:
+    if len(steps) < period * THRESHOLD:
+        return False
+    last = steps[-period:]
+    earlier = steps[-period * THRESHOLD : -period]
+    return all(step.is_like(last[at % period]) for at, step in enumerate(earlier))
+
+
+class _Step:
+    """An iteration as it is compared; each part is worked out when it is first asked for."""
+
+    def __init__(self, iteration: Iteration) -> None:
+        self._iteration = iteration
+
+    def is_like(self, other: "_Step") -> bool:
+        if not self._action and not other._action:
+            return _are_reworded(self._said, other._said)
+        if self._result != other._result:
+            return False
+        return self._action == other._action or (self._is_telling and _is_variant(self._action, other._action))
+
+    @cached_property
+    def _action(self) -> str:
+        text = self._iteration.action
+        for pattern, instead in _NOISE_IN_ACTIONS:
+            text = pattern.sub(instead, _bounded(text))
+        return " ".join(text.split())
+
+    @cached_property
+    def _output(self) -> str:
+        return normalised(self._iteration.output)
+
+    @cached_property
+    def _result(self) -> str:
+        return f"{self._iteration.error}\n{self._output}"
+
+    @property
+    def _is_telling(self) -> bool:
+        return len(self._output) >= _TELLING
+
+    @cached_property
+    def _said(self) -> str:
+        return normalised(f"{self._iteration.thought}\n{self._iteration.output}")
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]}\n{text[-_SAMPLE:]}"
+
+
+def _bounded(text: str) -> str:
+    """An action, of which every character may matter: a long one with a digest of all of it."""
+    if len(text) <= 2 * _SAMPLE:
+        return text
+    return f"{_ends(text)}\n{hashlib.sha256(text.encode(errors='replace')).hexdigest()}"
+
+
+def _is_variant(one: str, other: str) -> bool:
+    """Whether an action is the other one with other flags, in another order, or with a few words more."""
+    fewer, more = sorted(({word for word in _WORDS.findall(each) if word[0] != "-"} for each in (one, other)), key=len)
+    return fewer <= more and len(more) <= 2 * len(fewer) and _numbers(one) == _numbers(other)
+
+
+def _are_reworded(one: str, other: str) -> bool:
+    """Whether two texts say the same in other words. Different numbers are different facts."""
+    if one == other:
+        return True
+    words, others = _stems(one), _stems(other)
+    return _numbers(one) == _numbers(other) and len(words & others) >= _ALIKE * max(1, len(words | others))
+
+
+def _stems(text: str) -> set[str]:
+    words = {_ENDING.sub("", word) for word in re.findall(r"[^\W\d_]+", text.lower())}
+    return words - _SMALL_WORDS
+
+
+def _numbers(text: str) -> list[str]:
+    return sorted(re.findall(r"\d+", text))
+
+
+_WORDS = re.compile(r"[^\s\"',:;=(){}\[\]]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)$")
+_SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a again am an and are as at be been but by can could did do does for from had has have how i if in into is it"
+        " its just let ll me more my need next no not now of on once one or our please re s see should so still t that"
+        " the them then there thi this time to up us ve wa want was we were what when which who why will with would"
+        " you",
+    )
+)
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_UNIT = r"(?:ns|µs|us|ms|secs?|seconds?|s|mins?|minutes?|m|hrs?|hours?|h)"
+_SPAN = rf"\b\d+(?:[.,]\d+)?\s?{_UNIT}\b(?:\s?\d+(?:[.,]\d+)?\s?{_UNIT}\b){{0,3}}"
+_RANDOM_NAME = r"(?:pytest-of-\w+/pytest-\w+|tmp[\w.-]{4,}|[\w.-]*\d{4,}[\w.-]*)"
+_TEMPORARY = rf"(?:/private)?(?:/var/folders/\w\w/\w+/T|/var/tmp|/tmp|/dev/shm)/{_RANDOM_NAME}"
+_LEFT_OR_TOOK = rf"((?:remaining|left|eta)\W{{1,3}}{_SPAN}|{_SPAN}\s(?:remaining|left))\b|{_SPAN}"
+_LABELED = (
+    r"\b((?:request|req|trace|span|correlation|session|run|job|build|pid|thread|id)(?:[ _-]?id)?\b[\s\"':=#]{0,4})"
+    r"\d{4,}\b(?!\s?(?:/|of\b))"
+)
+
+_NOISE_IN_ACTIONS = (
+    (re.compile(_TEMPORARY), "TMP"),
+    (re.compile(r"\b(attempt)([ #]{0,2})\d+\b", re.IGNORECASE), r"\1"),
+)
+"""Little, since an argument that changes makes another action."""
+
+_NOISE = (
+    *_NOISE_IN_ACTIONS,
+    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?)?"), "WHEN"),
+    (
+        re.compile(
+            rf"\b(?:[A-Z][a-z]{{2}},? )?(?:\d\d? {_MONTH} \d{{4}}|{_MONTH} +\d\d?,?(?: \d{{4}})?) (?=\d\d:\d\d)"
+        ),
+        "",
+    ),
+    (re.compile(r"(?<![\w:.])\d\d?:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?\b(?!:\d)"), "WHEN"),
+    (re.compile(r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b"), "WHEN"),
+    # What is left to wait tells that something goes on, so it stays; how long something took does not.
+    (re.compile(_LEFT_OR_TOOK, re.IGNORECASE), r"\1"),
+    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "ID"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ID"),
+    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "ID"),
+    (re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "ID"),
+    (re.compile(_LABELED, re.IGNORECASE), r"\1"),
+    (re.compile(r"\b(attempt|try|tries|retry|poll)\b([\s#:=(]{0,3})\d+(?:\s?(?:/|of)\s?\d+)?", re.IGNORECASE), r"\1"),
+    (re.compile(r"\b(localhost|127\.0\.0\.1|\[::1\]):\d{4,5}\b"), r"\1"),
+    (re.compile(r"^\[\d{2,7}\](?=\s)|(?<=\w)\[\d{2,7}\](?=:)", re.MULTILINE), ""),  # process ids of logs
+    (re.compile(r"\[gw\d+\]\s*\[\s*\d+%\]"), ""),
+)
