@@ -1,0 +1,259 @@
+"""Decides whether one task of an agent goes on, by four guards in a fixed order of which the first one wins.
+
+The order and the numbers are those of Forge's guard rules: iterations and time, then whether the turns go in circles,
+then errors of one kind. A task that a person lets go on begins a new stretch: an empty history, a new start.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.configuration import Guards
+from domain.redaction import outgoing
+from domain.verdicts import BreakerState, Check, Reason
+from safety.loops import THRESHOLD, Iteration, detected
+
+MOST_ITERATIONS = 50
+LONGEST_RUNTIME = timedelta(minutes=60)
+
+_MINUTE = timedelta(minutes=1)
+_BRIEF = (100, 200)  # characters of the beginning and of the end of an output that people see
+_REDACTED = 8_000  # characters of each end that are searched for secrets, so that none is cut in two
+
+
+class Guard(StrEnum):
+    """The guards, in the order in which they are asked."""
+
+    max_iterations = "max_iterations"
+    max_runtime = "max_runtime"
+    loop_detection = "loop_detection"
+    consecutive_errors = "consecutive_errors"
+
+
+class TaskKind(StrEnum):
+    """What a task is about, where that changes its limits."""
+
+    tests = "tests"  # make failing tests pass
+    implementation = "implementation"
+    research = "research"
+    validation = "validation"
+    build = "build"  # make a build pass
+    other = "other"
+
+
+_ITERATIONS = {
+    TaskKind.tests: (5, 8),
+    TaskKind.implementation: (10, 15),
+    TaskKind.research: (6, 10),
+    TaskKind.validation: (5, 5),
+}
+_MINUTES = {
+    TaskKind.tests: (10, 15),
+    TaskKind.implementation: (15, 30),
+    TaskKind.research: (20, 30),
+    TaskKind.build: (10, 10),
+}
+_USUAL = Guards()
+
+
+class GuardLimits(BaseModel):
+    """What one stretch of a task may take; no setting and no person goes beyond 50 iterations or 60 minutes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    max_iterations: int = Field(default=_USUAL.max_iterations, ge=1, le=MOST_ITERATIONS)
+    max_runtime: timedelta = Field(default=_USUAL.max_runtime_minutes * _MINUTE, gt=timedelta(), le=LONGEST_RUNTIME)
+    consecutive_errors: int = Field(default=_USUAL.consecutive_errors, ge=1)
+
+    def stretch(self, iterations: int) -> "GuardLimits":
+        """The limits of another stretch that a person granted, of at least one iteration and at most fifty."""
+        return self.model_copy(update={"max_iterations": max(1, min(iterations, MOST_ITERATIONS))})
+
+
+def limits_of(kind: TaskKind, guards: Guards) -> GuardLimits:
+    """The limits of a task: what the repository configured, held within the range of that kind.
+
+    A number below the default is a wish to be stricter and stays, also where the range begins above it.
+    """
+    iterations = _within(_ITERATIONS.get(kind), guards.max_iterations, _USUAL.max_iterations)
+    minutes = _within(_MINUTES.get(kind), guards.max_runtime_minutes, _USUAL.max_runtime_minutes)
+    return GuardLimits(
+        max_iterations=iterations, max_runtime=minutes * _MINUTE, consecutive_errors=guards.consecutive_errors
+    )
+
+
+def _within(bounds: tuple[int, int] | None, wanted: int, usual: int) -> int:
+    if bounds is None:
+        return wanted
+    lowest, highest = bounds
+    return min(highest, wanted if wanted < usual else max(lowest, wanted))
+
+
+def check(history: Sequence[Iteration], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
+    """The guard that stops the task before its next turn; None if it may go on.
+
+    :param history: the turns of this stretch, in order.
+    :param started: when the stretch began, in UTC, moved forward by the time it spent waiting for people or limits.
+    """
+    verdicts = (guard(history, limits, _ran(now, started)) for guard in _GUARDS)
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+class Choice(StrEnum):
+    """What a person can do when a guard stopped a task."""
+
+    go_on = "go_on"
+    accept = "accept"
+    history = "history"
+    cancel = "cancel"
+
+
+class Offer(BaseModel):
+    """A choice as it is put to a person.
+
+    :param command: the line to write in a comment.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    choice: Choice
+    command: str
+    text: str
+
+
+class Triggered(BaseModel):
+    """What people see when a guard stopped a task.
+
+    :param iteration: turns of this stretch, out of ``max_iterations``.
+    :param runtime: of this stretch.
+    :param errors: turns in a row that ended with the same kind of error, up to the last one.
+    :param last_output: its beginning and end in one line, redacted; text of a tool, not to be trusted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    guard: Guard
+    iteration: int
+    max_iterations: int
+    runtime: timedelta
+    max_runtime: timedelta
+    errors: int
+    last_output: str
+    reason: Reason
+    offers: tuple[Offer, ...]
+
+
+def triggered(
+    verdict: Check, history: Sequence[Iteration], limits: GuardLimits, now: datetime, started: datetime
+) -> Triggered:
+    """The summary for people of what :func:`check` said about the same facts."""
+    return Triggered(
+        guard=Guard(verdict.name),
+        iteration=len(history),
+        max_iterations=limits.max_iterations,
+        runtime=_ran(now, started),
+        max_runtime=limits.max_runtime,
+        errors=_errors_in_a_row(history),
+        last_output=_brief(history[-1].output or history[-1].thought) if history else "",
+        reason=verdict.reason,
+        offers=_offers(limits.max_iterations),
+    )
+
+
+def _ran(now: datetime, started: datetime) -> timedelta:
+    return max(now - started, timedelta())  # a clock that was set back makes no negative time
+
+
+def _iterations(history: Sequence[Iteration], limits: GuardLimits, _: timedelta) -> Check | None:
+    if len(history) < limits.max_iterations:
+        return None
+    return _stopped(
+        Guard.max_iterations,
+        f"The task took all of its {limits.max_iterations} iterations and is not done.",
+        len(history),
+        limits.max_iterations,
+        "Let it go on if it comes closer; else split the task or say what is missing.",
+    )
+
+
+def _runtime(_: Sequence[Iteration], limits: GuardLimits, ran: timedelta) -> Check | None:
+    if ran < limits.max_runtime:
+        return None
+    minutes, limit = ran / _MINUTE, limits.max_runtime / _MINUTE
+    return _stopped(
+        Guard.max_runtime,
+        f"The task ran for {int(minutes)} min and is not done; it may run for {limit:g} min.",
+        minutes,
+        limit,
+        "Look at what took so long in its history before you let it go on.",
+    )
+
+
+def _loop(history: Sequence[Iteration], _: GuardLimits, __: timedelta) -> Check | None:
+    loop = detected(history)
+    if loop is None:
+        return None
+    same = "the same step" if loop.period == 1 else f"the same {loop.period} steps"
+    return _stopped(
+        Guard.loop_detection,
+        f"The task goes in circles: its last {loop.iterations} iterations were {same} {THRESHOLD} times in a row.",
+        THRESHOLD,
+        THRESHOLD,
+        "Say what to do differently when you let it go on, or accept what there is.",
+    )
+
+
+def _errors(history: Sequence[Iteration], limits: GuardLimits, _: timedelta) -> Check | None:
+    count = _errors_in_a_row(history)
+    if count < limits.consecutive_errors:
+        return None
+    return _stopped(
+        Guard.consecutive_errors,
+        f"The last {count} iterations ended with the same kind of error, {history[-1].error}; "
+        f"it stops at {limits.consecutive_errors}.",
+        count,
+        limits.consecutive_errors,
+        "Find what causes the error before you let it go on.",
+    )
+
+
+_GUARDS: tuple[Callable[[Sequence[Iteration], GuardLimits, timedelta], Check | None], ...] = (
+    _iterations,
+    _runtime,
+    _loop,
+    _errors,
+)
+
+
+def _stopped(guard: Guard, text: str, value: float, threshold: float, suggestion: str) -> Check:
+    reason = Reason(code=f"guard.{guard.value}", text=text, value=value, threshold=threshold)
+    return Check(name=guard.value, state=BreakerState.open, reason=reason, suggestion=suggestion)
+
+
+def _errors_in_a_row(history: Sequence[Iteration]) -> int:
+    last = history[-1].error if history else ""
+    others = (count for count, each in enumerate(reversed(history)) if each.error != last)
+    return next(others, len(history)) if last else 0
+
+
+def _brief(output: str) -> str:
+    head, tail = _BRIEF
+    if len(output) > 2 * _REDACTED:
+        output = f"{outgoing(output[:_REDACTED])} … {outgoing(output[-_REDACTED:])}"
+    line = " ".join(outgoing(output).split())
+    return line if len(line) <= head + tail else f"{line[:head]} … {line[-tail:]}"
+
+
+def _offers(iterations: int) -> tuple[Offer, ...]:
+    return (
+        Offer(
+            choice=Choice.go_on,
+            command=f"/forge continue {iterations}it",
+            text=f"let it go on for {iterations} more iterations",
+        ),
+        Offer(choice=Choice.accept, command="/forge accept", text="accept the current state"),
+        Offer(choice=Choice.history, command="/forge history", text="show what it did so far"),
+        Offer(choice=Choice.cancel, command="/forge cancel", text="end the task and keep the partial result"),
+    )
