@@ -154,7 +154,7 @@ def _numbers(text: str) -> list[str]:
 
 
 _WORDS = re.compile(r"[^\s\"',:;=(){}\[\]]+")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)$")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
 _SMALL_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -185,7 +185,7 @@ _NOISE_IN_ACTIONS = (
 _NOISE = (
     *_NOISE_IN_ACTIONS,
     (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?)?"), "WHEN"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?"), "WHEN"),
     (
         re.compile(
             rf"\b(?:[A-Z][a-z]{{2}},? )?(?:\d\d? {_MONTH} \d{{4}}|{_MONTH} +\d\d?,?(?: \d{{4}})?) (?=\d\d:\d\d)"
@@ -204,5 +204,6 @@ _NOISE = (
     (re.compile(r"\b(attempt|try|tries|retry|poll)\b([\s#:=(]{0,3})\d+(?:\s?(?:/|of)\s?\d+)?", re.IGNORECASE), r"\1"),
     (re.compile(r"\b(localhost|127\.0\.0\.1|\[::1\]):\d{4,5}\b"), r"\1"),
     (re.compile(r"^\[\d{2,7}\](?=\s)|(?<=\w)\[\d{2,7}\](?=:)", re.MULTILINE), ""),  # process ids of logs
+    (re.compile(r"^#\d+ \d+\.\d+ ", re.MULTILINE), ""),  # seconds of an image's build
     (re.compile(r"\[gw\d+\]\s*\[\s*\d+%\]"), ""),
 )

@@ -155,7 +155,56 @@ LOOPS: dict[str, History] = {
         Iteration("", "", f"400 invalid_request: messages.3 is empty (request id {number})", "BadRequest")
         for number in (881231, 881244, 881301)
     ],
+    "jest": each(
+        "run_command npm test",
+        [
+            "> shop@1.0.0 test\n> jest\n\nPASS src/a.test.js\nFAIL src/b.test.js\n  ● adds\n    Expected: 4\n"
+            f"    Received: 3\n\nTests: 1 failed, 3 passed, 4 total\nTime: {took} s, estimated 2 s"
+            for took in (1.234, 0.98, 2.001)
+        ],
+    ),
+    "go test": each(
+        "run_command go test ./...",
+        [
+            f"--- FAIL: TestTotal (0.0{n}s)\n    cart_test.go:12: got 3, want 4\nFAIL\tshop/cart\t0.01{n}s"
+            for n in (0, 1, 2)
+        ],
+    ),
+    "cargo": each(
+        "run_command cargo build",
+        [f"error[E0382]: borrow of moved value: `x`\n --> src/main.rs:4:20\n    Finished in {n}.2s" for n in (1, 3, 0)],
+    ),
+    "docker": each(
+        "run_command docker build .",
+        [f"#5 [2/4] RUN pip install foo\n#5 {n}.811 ERROR: No matching distribution found for foo" for n in (0, 1, 4)],
+    ),
+    "a pod that crashes and crashes": each(
+        "run_command kubectl get pods",
+        [f"shop-7d9f8b6c5-x2k4z 0/1 CrashLoopBackOff 5 ({n}s ago) {n // 6}m" for n in (10, 40, 55)],
+    ),
 }
+
+UNSEEN_LOOPS: dict[str, History] = {
+    "the same file read with another command": steps(
+        *((f"run_command {command} src/cart.py", page(1)) for command in ("cat", "sed -n 1,40p", "head -n 40"))
+    ),
+    "a failure with a number that means nothing": each(
+        TEST, [f"1 failed, 3 passed\npeak memory {kilobytes} KiB" for kilobytes in (81_234, 81_240, 80_998)]
+    ),
+    "ids of an unknown kind": each(
+        "create_order",
+        [f"error: conflict (reference {name})" for name in ("kx3-99a-pq1", "zz8-12b-mm0", "aa1-77c-xy9")],
+    ),
+}
+"""What differs here could as well be news, so it passes; what a task may take bounds it all the same."""
+
+FALSE_ALARMS: dict[str, History] = {
+    "a command that goes on to the next commit, of which only the name is shown": each(
+        "next_commit", [f"commit {sha} pending" for sha in ("1f2e3d4", "2f2e3d4", "3f2e3d4")]
+    ),
+    "a measurement that gets better by itself": each("profile", [f"slowest: {took} ms" for took in (900, 500, 100)]),
+}
+"""What tells here is what elsewhere differs every time."""
 
 NO_LOOPS: dict[str, History] = {
     "fixing tests, one after the other": each(
@@ -247,4 +296,30 @@ NO_LOOPS: dict[str, History] = {
     "a huge log whose end changes": each(
         "run_command make", [build_log(11) + f"error {number} of 3 fixed\n" for number in (1, 2, 3)]
     ),
+    "following a log": each(
+        "run_command tail -n 1 app.log",
+        [f"2026-03-01T12:00:0{n}Z GET /{path} 200" for n, path in [(1, "cart"), (4, "order"), (8, "tax")]],
+    ),
+    "one account after the other": steps(
+        *(
+            (f"http POST /users name={name}", f'201 {{"id": "{n}f1c2d3e-1111-4111-8111-abcdefabcdef"}}')
+            for n, name in enumerate(("ann", "bob", "cy"))
+        )
+    ),
+    "different files that hold the same": steps(
+        *(
+            (
+                f"read_file {name}/package.json",
+                '{"private": true, "license": "MIT", "type": "module", "scripts": {"test": "jest", "lint": "eslint ."}}',
+            )
+            for name in ("api", "web", "cli")
+        )
+    ),
+    "versions tried one after the other": steps(
+        *((f"run_command pip install foo=={version}", "ERROR: conflict") for version in ("1.0", "1.1", "1.2"))
+    ),
+    "coverage that rises": each(
+        "run_command pytest --cov", [f"TOTAL 100 {100 - n} {n}%\n10 passed in 1.0s" for n in (80, 85, 90)]
+    ),
+    "one day after the other": each("next_event", [f"release on 2026-03-0{day}" for day in (1, 2, 3)]),
 }
