@@ -20,8 +20,15 @@ PATH = re.compile(r"/([^/]+/[^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-rec
 _DENIED = {401: "Invalid username or token.", 403: "Write access to repository not granted.", 404: "Not found."}
 # GitHub refuses an App without the `workflows` permission that touches its workflows.
 _HOOK = """#!/bin/sh
+commands=$(cat)
+for ref in $SIMULATOR_PROTECTED; do
+    if echo "$commands" | grep -q " $ref$"; then
+        echo "error: GH006: Protected branch update failed for $ref." >&2
+        exit 1
+    fi
+done
 [ -n "$SIMULATOR_MAY_WRITE_WORKFLOWS" ] && exit 0
-while read -r old new ref; do
+echo "$commands" | while read -r old new ref; do
     case "$new" in *[!0]*) ;; *) continue ;; esac
     case "$old" in *[!0]*) ;; *) old=$(git hash-object -t tree /dev/null) ;; esac
     file=$(git diff --name-only "$old" "$new" -- .github/workflows | head -n 1)
@@ -142,6 +149,8 @@ def _environment(request: web.Request, repository: Repository, rest: str, caller
         "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
         "REMOTE_USER": caller.name if caller else "",
         "REMOTE_ADDR": request.remote or "",
+        # What is protected changes by pull requests alone.
+        "SIMULATOR_PROTECTED": " ".join(f"refs/heads/{name}" for name, rules in repository.rules.items() if rules),
         "SIMULATOR_MAY_WRITE_WORKFLOWS": "1" if workflows else "",
     }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from simulator import placing
+from simulator import placing, protecting
 from simulator.conversation import next_number, set_issue_state
 from simulator.events import Actor, emit_pull
-from simulator.refusals import Refusal, checked_body, invalid
+from simulator.refusals import Refusal, checked_body, invalid, malformed
 from simulator.state import Issue, PullRequest, Repository, World
 
 _CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
@@ -147,8 +147,8 @@ def merge(world: World, pull: PullRequest, by: Actor, method: str, sha: str | No
     """Merge and return the SHA of the merge; the branch's push event follows by the caller."""
     git = pull.repository.git
     base = git.branch(pull.base_ref)
-    if method == "rebase":
-        raise Refusal(405, "Rebase merges are not allowed on this repository.")
+    if method not in ("merge", "squash", "rebase"):
+        raise malformed(f"{method} is not a member of merge, squash, rebase.")
     if pull.state == "closed" or pull.draft or base is None:
         raise Refusal(405, "Pull Request is still a draft" if pull.draft else "Pull Request is not mergeable")
     if sha is not None and sha != pull.head_sha:
@@ -156,9 +156,25 @@ def merge(world: World, pull: PullRequest, by: Actor, method: str, sha: str | No
     result = git.merge_tree(base, pull.head_sha)
     if not result.clean:
         raise Refusal(405, "Pull Request is not mergeable")
+    protecting.refuse_unless_allowed(world, pull, method)
+    if method == "rebase":
+        return _rebased(world, pull, base, by)
     parents = [base, pull.head_sha] if method == "merge" else [base]
     text = message or f"{pull.title} (#{pull.number})\n"
     return git.commit_tree(result.tree, parents, text, by.account.signature, world.now())
+
+
+def _rebased(world: World, pull: PullRequest, base: str, by: Actor) -> str:
+    """The pull request's commits, one by one on top of the base."""
+    git, tip = pull.repository.git, base
+    for commit in git.commits_between(base, pull.head_sha):
+        # A commit that has the tip's tree and this one's parent makes that parent the base of the merge.
+        beside = git.commit_tree(git.commit(tip).tree, commit.parents, "", by.account.signature, world.now())
+        result = git.merge_tree(beside, commit.sha)
+        if not result.clean or len(commit.parents) > 1:
+            raise Refusal(405, "This branch can't be rebased")
+        tip = git.commit_tree(result.tree, [tip], commit.message, by.account.signature, world.now())
+    return tip
 
 
 def mark_merged(world: World, pull: PullRequest, by: Actor, sha: str) -> None:

@@ -15,19 +15,22 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import actions, checking
+from simulator import actions, checking, protecting
 from simulator.actions import User
+from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
-from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
+from simulator.rest import apps, checks, git, graphql, issues, protection, pulls, repositories, reviews
 from simulator.signin import SignIn
 from simulator.state import (
     Account,
     App,
+    BranchRules,
     CheckRun,
+    CommitStatus,
     Installation,
     Issue,
     IssueComment,
@@ -45,6 +48,7 @@ ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
     *git.ROUTES,
+    *protection.ROUTES,
     *repositories.ROUTES,
     *reviews.ROUTES,
     *pulls.ROUTES,
@@ -272,6 +276,34 @@ class Simulator:
     ) -> CheckRun:
         """A check run of another App, such as the repository's own workflows."""
         return actions.report_check(self.world, repository, sha, name, conclusion, app)
+
+    def report_status(
+        self, repository: Repository, sha: str, context: str, state: str, by: User | None = None
+    ) -> CommitStatus:
+        """A commit status, as older services give it."""
+        reporter = by.actor if by else Actor(self.world.other_app("old-ci").bot)
+        return protecting.report_status(self.world, repository, reporter, sha, {"context": context, "state": state})
+
+    def protect(
+        self,
+        repository: Repository,
+        branch: str,
+        checks: Sequence[str] | Mapping[str, int | None] = (),
+        approvals: int = 0,
+        methods: Sequence[str] = (),
+        *,
+        ruleset: bool = False,
+    ) -> BranchRules:
+        """Ask for checks (by name, or name and the only App that counts) and approvals before a merge.
+
+        Args:
+            methods: with a ruleset, the ways of merging it leaves.
+            ruleset: a ruleset instead of branch protection; a branch may have both.
+        """
+        named = dict(checks) if isinstance(checks, Mapping) else dict.fromkeys(checks)
+        rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods))
+        repository.rules.setdefault(branch, []).append(rules)
+        return rules
 
     def report_workflow(self, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str) -> None:
         actions.report_workflow(self.world, repository, sha, name, conclusion, branch)

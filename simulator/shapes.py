@@ -19,6 +19,7 @@ from simulator.state import (
     timestamp,
 )
 
+MERGE_SETTINGS = {"allow_merge_commit": "merge", "allow_squash_merge": "squash", "allow_rebase_merge": "rebase"}
 REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")
 
 
@@ -152,7 +153,7 @@ def repository(world: World, found: Repository) -> Json:
 
 def full_repository(world: World, found: Repository, permissions: Json) -> Json:
     parent = {} if found.parent is None else {"parent": repository(world, found.parent)}
-    merging = {"allow_merge_commit": True, "allow_squash_merge": True, "allow_rebase_merge": False}
+    merging = {setting: way in found.merge_methods for setting, way in MERGE_SETTINGS.items()}
     return {**repository(world, found), "permissions": permissions, **merging, **parent}
 
 

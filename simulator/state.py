@@ -309,6 +309,29 @@ class WorkflowRun:
 
 
 @dataclass(eq=False)
+class CommitStatus:
+    id: int
+    sha: str
+    context: str
+    state: str
+    creator: Account
+    created_at: datetime
+    description: str | None = None
+    target_url: str | None = None
+
+
+@dataclass(eq=False)
+class BranchRules:
+    """What one branch protection, or one ruleset, asks for."""
+
+    id: int
+    ruleset: bool
+    checks: dict[str, int | None] = field(default_factory=dict[str, "int | None"])  # name: the only App that counts
+    approvals: int = 0
+    methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
+
+
+@dataclass(eq=False)
 class Repository:
     id: int
     owner: Account
@@ -327,6 +350,9 @@ class Repository:
     deployments: list[Deployment] = field(default_factory=list[Deployment])
     workflow_runs: list[WorkflowRun] = field(default_factory=list[WorkflowRun])
     sarif_uploads: list[Json] = field(default_factory=list[Json])
+    statuses: list[CommitStatus] = field(default_factory=list[CommitStatus])
+    rules: dict[str, list[BranchRules]] = field(default_factory=dict[str, list[BranchRules]])  # by branch
+    merge_methods: set[str] = field(default_factory=lambda: {"merge", "squash"})
     dependency_graph: bool = True
     dependency_changes: list[Json] = field(default_factory=list[Json])
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from simulator import checking, pull_shapes
+from simulator import checking, protecting, pull_shapes
 from simulator.gitstore import CommitInfo
 from simulator.pages import outcomes
 from simulator.pages.html import Content, Html, button, div, element, link, span
 from simulator.pages.layout import count, moment, person, state_badge, verb_form
 from simulator.pages.visit import Visit, address
-from simulator.state import CheckRun, PullRequest
+from simulator.state import BranchRules, CheckRun, CommitStatus, PullRequest, Review
+
+_DECIDED = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested changes"}
+_STATUS_ICONS = {"success": ("good", "✓"), "pending": ("quiet", "●"), "failure": ("bad", "✗"), "error": ("bad", "✗")}
 
 
 def commits(pull: PullRequest) -> list[CommitInfo]:
@@ -60,7 +63,23 @@ def _current(name: str, chosen: str) -> str | None:
 def merge_box(visit: Visit, pull: PullRequest) -> Html:
     rows = [_check_row(pull, run) for run in check_runs(visit, pull)]
     checks = rows or [div("row", span("icon quiet", "○"), "No check has been reported on this head.")]
-    return div("merge-box", checks, div("merge-state", _merge_state(visit, pull)))
+    statuses = [_status_row(status) for status in protecting.newest_statuses(pull.repository, pull.head_sha)]
+    reviews = [_review_row(review) for review in protecting.standing_reviews(pull)]
+    return div("merge-box", reviews, checks, statuses, div("merge-state", _merge_state(visit, pull)))
+
+
+def _review_row(review: Review) -> Html:
+    """Who approved or requests changes, and whether that was for an earlier head."""
+    approved = review.state == "APPROVED"
+    icon = span("icon good", "✓") if approved else span("icon bad", "✗")
+    earlier = f" · on {review.commit_id[:7]}" if review.commit_id != review.pull.head_sha else None
+    return div("row", icon, person(review.user), span("quiet", _DECIDED[review.state], earlier))
+
+
+def _status_row(status: CommitStatus) -> Html:
+    kind, sign = _STATUS_ICONS[status.state]
+    state = span("quiet", status.state, " · commit status")
+    return div("row", span(f"icon {kind}", sign), element("b", status.context), state, status.description)
 
 
 def _check_row(pull: PullRequest, run: CheckRun) -> Html:
@@ -79,7 +98,14 @@ def _merge_state(visit: Visit, pull: PullRequest) -> Content:
         return [element("p", "This pull request is still a draft."), ready]
     if not _merges_cleanly(pull):
         return element("p", "This branch has conflicts with the base branch that must be resolved.")
+    missing = [told for rule in _rules(pull) for told in protecting.missing_for(visit.world, pull, rule)]
+    if missing:
+        return [element("p", "Merging is blocked."), [element("p", told) for told in missing]]
     return [_held(visit, pull), verb_form(visit, pull, "merge", button("Merge pull request", class_="primary"))]
+
+
+def _rules(pull: PullRequest) -> list[BranchRules]:
+    return pull.repository.rules.get(pull.base_ref, [])
 
 
 def _held(visit: Visit, pull: PullRequest) -> Html:

@@ -25,7 +25,10 @@ def show_repository(call: Call) -> Answer:
     else:
         push = held == "write"
         permissions = {"admin": False, "maintain": False, "push": push, "triage": False, "pull": held is not None}
-    return Answer(200, shapes.full_repository(call.world, repository, permissions))
+    shape = shapes.full_repository(call.world, repository, permissions)
+    if not permissions["push"]:  # who may not merge is not told how it is done
+        shape = {key: value for key, value in shape.items() if key not in shapes.MERGE_SETTINGS}
+    return Answer(200, shape)
 
 
 def _commit(call: Call, repository: Repository, revision: str) -> str:
@@ -113,22 +116,6 @@ def permission(call: Call, repository: Repository, account: Account) -> Json:
     legacy = {"triage": "read", "maintain": "write"}.get(role, role)
     user = shapes.collaborator(call.world, repository, account)
     return {"permission": legacy, "role_name": user["role_name"], "user": user}
-
-
-def show_branch(call: Call) -> Answer:
-    repository = call.repository("contents:read")
-    sha = repository.git.branch(call.params["branch"])
-    if sha is None:
-        raise Refusal(404, "Branch not found")
-    commit = pull_shapes.commit(call.world, repository, repository.git.commit(sha))
-    return Answer(200, {"name": call.params["branch"], "commit": commit, "protected": False})
-
-
-def list_branches(call: Call) -> Answer:
-    repository = call.repository("contents:read")
-    refs = repository.git.refs().items()
-    branches = [(name.removeprefix("refs/heads/"), sha) for name, sha in refs]
-    return call.page(branches, lambda item: {"name": item[0], "commit": {"sha": item[1]}, "protected": False})
 
 
 def show_commit(call: Call) -> Answer:
@@ -229,8 +216,6 @@ ROUTES = [
     Route("GET", f"{_REPO}/contents/{{path+}}", show_contents),
     Route("GET", f"{_REPO}/collaborators", list_collaborators),
     Route("GET", f"{_REPO}/collaborators/{{login}}/permission", show_permission),
-    Route("GET", f"{_REPO}/branches", list_branches),
-    Route("GET", f"{_REPO}/branches/{{branch+}}", show_branch),
     Route("GET", f"{_REPO}/commits", list_commits),
     Route("GET", f"{_REPO}/commits/{{revision}}", show_commit),
     Route("GET", f"{_REPO}/compare/{{basehead+}}", compare),

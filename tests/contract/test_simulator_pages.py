@@ -368,3 +368,21 @@ async def test_markdown_blocks(scene: Scene) -> None:
 
 def test_elements_escape_by_default() -> None:
     assert element("p", '<&"', title='"><').text == '<p title="&quot;&gt;&lt;">&lt;&amp;&quot;</p>'
+
+
+async def test_the_merge_box_tells_who_approved_and_what_is_missing(scene: Scene) -> None:
+    scene.sim.protect(scene.repository, "main", ["build"], approvals=1)
+    scene.sim.report_status(scene.repository, scene.pull.head_sha, "ci/old", "failure")
+    page = (await scene.browser.get(PULL, as_="bob")).text
+    assert "Merging is blocked." in page
+    assert "At least 1 approving review is required" in page
+    assert "ci/old" in page
+    assert "Merge pull request" not in page
+    assert (await scene.browser.post(f"{PULL}/merge", as_="bob")).status_code == 405
+    await scene.sim.user("bob").review(scene.pull, "APPROVE", "")
+    scene.sim.report_check(scene.repository, scene.pull.head_sha, "build", "success")
+    page = (await scene.browser.get(PULL, as_="bob")).text
+    assert re.search(r"bob</a><span class=\"quiet\">approved", page)
+    assert "Merge pull request" in page
+    assert (await scene.browser.post(f"{PULL}/merge", as_="bob")).status_code == 303
+    assert "Merged by" in (await scene.browser.get(PULL)).text

@@ -213,3 +213,15 @@ async def test_push_needs_permission(scene: Scene, tmp_path: Path) -> None:
     assert "without 'workflows' permission" in out
     assert (await push_file(scene, tmp_path / "third", "b.py", "x"))[0] == 0
     assert (await git(scene, "push", f"{scene.sim.url}/octo-org/shop.git", "HEAD:refs/pull/1/head"))[0] != 0
+
+
+async def test_a_protected_branch_is_not_pushed_to(scene: Scene, tmp_path: Path) -> None:
+    before = scene.repository.git.branch("main")
+    rules = scene.sim.protect(scene.repository, "main", ["build"])
+    code, out = await push_file(scene, tmp_path / "work", "b.py", "main")
+    assert code != 0
+    assert "GH006: Protected branch update failed for refs/heads/main" in out
+    assert scene.repository.git.branch("main") == before
+    assert (await push_file(scene, tmp_path / "work", "c.py", "mainly"))[0] == 0
+    scene.repository.rules["main"].remove(rules)
+    assert (await push_file(scene, tmp_path / "work", "d.py", "main"))[0] == 0

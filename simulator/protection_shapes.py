@@ -1,0 +1,97 @@
+"""GitHub's JSON shapes of branches, their protection and rules, and of commit statuses."""
+
+from __future__ import annotations
+
+from simulator import pull_shapes, shapes
+from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
+
+
+def branch(world: World, repository: Repository, name: str, sha: str) -> Json:
+    url = f"{world.api_url}/repos/{repository.full_name}/branches/{name}"
+    html = f"{world.url}/{repository.full_name}/tree/{name}"
+    return {
+        "name": name,
+        "commit": pull_shapes.commit(world, repository, repository.git.commit(sha)),
+        "_links": {"self": url, "html": html},
+        "protected": bool(repository.rules.get(name)),
+        "protection": _protection(repository, name),
+        "protection_url": f"{url}/protection",
+    }
+
+
+def _protection(repository: Repository, name: str) -> Json:
+    """What everybody who may read sees of branch protection; rulesets do not show in it."""
+    classic = [rule for rule in repository.rules.get(name, []) if not rule.ruleset]
+    checks = {check: app for rule in classic for check, app in rule.checks.items()}
+    required = {
+        "enforcement_level": "everyone" if checks else "off",
+        "contexts": list(checks),
+        "checks": [{"context": check, "app_id": app} for check, app in checks.items()],
+    }
+    return {"enabled": bool(classic), "required_status_checks": required}
+
+
+def rules(repository: Repository, name: str) -> list[Json]:
+    """The active rules of all rulesets for the branch."""
+    rulesets = [rule for rule in repository.rules.get(name, []) if rule.ruleset]
+    source = {"ruleset_source_type": "Repository", "ruleset_source": repository.full_name}
+    return [{**one, **source, "ruleset_id": rule.id} for rule in rulesets for one in _of_ruleset(rule)]
+
+
+def _of_ruleset(rule: BranchRules) -> list[Json]:
+    shown: list[Json] = [{"type": "non_fast_forward"}]
+    if rule.checks:
+        checks = [
+            {"context": check} | ({"integration_id": app} if app is not None else {})
+            for check, app in rule.checks.items()
+        ]
+        parameters = {"required_status_checks": checks, "strict_required_status_checks_policy": False}
+        shown.append({"type": "required_status_checks", "parameters": parameters})
+    if rule.approvals or rule.methods:
+        shown.append({"type": "pull_request", "parameters": _pull_parameters(rule)})
+    return shown
+
+
+def _pull_parameters(rule: BranchRules) -> Json:
+    return {
+        "required_approving_review_count": rule.approvals,
+        "dismiss_stale_reviews_on_push": False,
+        "require_code_owner_review": False,
+        "require_last_push_approval": False,
+        "required_review_thread_resolution": False,
+        "allowed_merge_methods": sorted(rule.methods or {"merge", "squash", "rebase"}),
+    }
+
+
+def status(world: World, repository: Repository, found: CommitStatus) -> Json:
+    return {**simple_status(world, repository, found), "creator": shapes.account(world, found.creator)}
+
+
+def combined_status(world: World, repository: Repository, sha: str, found: list[CommitStatus]) -> Json:
+    """All but the list itself, which comes in pages."""
+    states = {status.state for status in found}
+    bad = states & {"error", "failure"}
+    state = "failure" if bad else "pending" if not found or "pending" in states else "success"
+    url = f"{world.api_url}/repos/{repository.full_name}/commits/{sha}"
+    return {
+        "state": state,
+        "sha": sha,
+        "repository": shapes.repository(world, repository),
+        "commit_url": url,
+        "url": f"{url}/status",
+    }
+
+
+def simple_status(world: World, repository: Repository, found: CommitStatus) -> Json:
+    return {
+        "url": f"{world.api_url}/repos/{repository.full_name}/statuses/{found.sha}",
+        "avatar_url": f"{world.url}/avatars/u/{found.creator.id}",
+        "id": found.id,
+        "node_id": f"SC_{found.id}",
+        "state": found.state,
+        "description": found.description,
+        "target_url": found.target_url,
+        "context": found.context,
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.created_at),
+    }
