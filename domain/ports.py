@@ -1,7 +1,8 @@
 """What a lower layer needs from above: the code host and its log of deliveries, the clock, the journal of steps."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -31,6 +32,7 @@ class PullRequest(BaseModel):
     author_is_bot: bool
     author_association: str
     changed_files: int
+    is_merged: bool = False
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head lives in another repository, or in one that is gone."""
@@ -138,6 +140,91 @@ class DraftReview(BaseModel):
     comments: tuple[InlineComment, ...]
 
 
+class Approval(BaseModel):
+    """An approving review of the App's own. One that somebody dismissed no longer counts, and is not to be repeated."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    head_sha: str
+    is_dismissed: bool
+
+
+class MergeMethod(StrEnum):
+    """How a pull request becomes part of its base branch."""
+
+    merge = "merge"
+    squash = "squash"
+    rebase = "rebase"
+
+
+class MergeObstacle(StrEnum):
+    """Why GitHub did not merge."""
+
+    head_moved = "head_moved"  # the pull request's head is not the one to be merged (any more)
+    base_moved = "base_moved"  # something else was merged at the same moment; the same again may succeed
+    not_mergeable = "not_mergeable"  # it conflicts, is a draft or closed
+    method = "method"  # neither the repository nor its rules leave a way of merging
+    protected = "protected"  # the branch asks for checks, reviews or a merge queue that are missing
+    not_allowed = "not_allowed"  # the App may not merge here
+
+
+class Merged(BaseModel):
+    """The pull request is merged, now or already: ``sha`` is what the base branch got."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha: str
+
+
+class NotMerged(BaseModel):
+    """Nothing happened; ``said`` is GitHub's reason in its own words, one line."""
+
+    model_config = ConfigDict(frozen=True)
+
+    obstacle: MergeObstacle
+    said: str
+
+
+class CheckResult(BaseModel):
+    """The newest word of a check run or a commit status on a commit.
+
+    :param app_id: the App that made the check run; None for a commit status, of which GitHub does not tell it.
+    :param conclusion: a check run's conclusion, or a status's state; ``pending`` as long as there is none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    app_id: int | None
+    conclusion: str
+
+    @property
+    def is_green(self) -> bool:
+        """Whether it satisfies a required check.
+
+        https://docs.github.com/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/about-status-checks
+        """
+        return self.conclusion in {"success", "neutral", "skipped"}
+
+
+class RequiredCheck(BaseModel):
+    """A check without which GitHub does not merge into a branch; ``app_id`` None: whoever reports it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    app_id: int | None = None
+
+    def is_met_by(self, results: Iterable[CheckResult]) -> bool:
+        """Whether it was reported, and everything that was reported under its name is green."""
+        told = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
+        return bool(told) and all(one.is_green for one in told)
+
+    def _fits(self, result: CheckResult) -> bool:
+        return result.app_id in (None, self.app_id)
+
+
 class Conversation(Protocol):
     """What people and Forge say to each other on GitHub. The rules of ``CodeHost`` hold."""
 
@@ -182,7 +269,42 @@ class Conversation(Protocol):
         ...
 
 
-class CodeHost(Conversation, Protocol):
+class Merging(Protocol):
+    """What leads to a merge, as far as Forge has a part in it. The rules of ``CodeHost`` hold."""
+
+    async def approve(self, repository: RepositoryRef, number: int, head_sha: str, body: str) -> int:
+        """Approve exactly this head; the review's id. GitHub takes an earlier head of the pull request, too.
+
+        :raises Unprocessable: the pull request is the App's own, or never had this commit.
+        """
+        ...
+
+    async def find_approval(self, repository: RepositoryRef, number: int, marker: str) -> Approval | None:
+        """The App's own newest approval whose body holds ``marker``, also if somebody dismissed it."""
+        ...
+
+    async def merge(
+        self, repository: RepositoryRef, number: int, head_sha: str, method: MergeMethod | None = None
+    ) -> Merged | NotMerged:
+        """Merge if the head is still this one. Looks first whether it is merged, so it may be repeated after a crash.
+
+        :param method: by default the first of merge, squash and rebase that the repository allows.
+        """
+        ...
+
+    async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
+        """What branch protection and rulesets require of a branch; None if that cannot be known for certain.
+
+        :raises NotFound: there is no such branch.
+        """
+        ...
+
+    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
+        """What every App's check runs and every commit status say about a commit, all of it or an error."""
+        ...
+
+
+class CodeHost(Conversation, Merging, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 from urllib.parse import quote, urlencode
 
@@ -123,6 +123,16 @@ class Client:
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
         return content(await self._in_turn(installation_id, call), purpose)[0]
 
+    async def attempt(
+        self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue, refusals: Collection[int]
+    ) -> Answer:
+        """One write like :meth:`write`, whose refusals with these statuses are answers; a limit is none of them.
+
+        :raises Unavailable: it may have taken effect all the same.
+        """
+        call = Call(purpose, method, self._url(path), json.dumps(body).encode())
+        return await self._in_turn(installation_id, call, refusals)
+
     async def graphql(
         self, installation_id: int, document: Document, variables: Mapping[str, JsonValue], purpose: str
     ) -> object:
@@ -147,11 +157,11 @@ class Client:
             raise await self._gate.limited(installation_id, limit)
         return data
 
-    async def _in_turn(self, installation_id: int, call: Call) -> Answer:
+    async def _in_turn(self, installation_id: int, call: Call, refusals: Collection[int] = ()) -> Answer:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id):
             await self._sleep_if_low(installation_id)
-            return await self._authorised(installation_id, call)
+            return await self._authorised(installation_id, call, refusals=refusals)
 
     async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:
         async def read() -> tuple[object, str | None]:
@@ -172,15 +182,17 @@ class Client:
         async with self._reads:
             return await self._authorised(installation_id, call, etag)
 
-    async def _authorised(self, installation_id: int, call: Call, etag: str | None = None) -> Answer:
+    async def _authorised(
+        self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()
+    ) -> Answer:
         """Sends with the installation's token, and once more with a new one if GitHub refuses the old."""
         token = await self.tokens.get(installation_id)
         try:
-            return await self._exchange.send(installation_id, call, Credential(token=token), etag)
+            return await self._exchange.send(installation_id, call, Credential(token=token), etag, refusals)
         except Unauthorized:
             self.tokens.drop(installation_id, token)
         token = await self.tokens.get(installation_id)
-        return await self._exchange.send(installation_id, call, Credential(token=token), etag)
+        return await self._exchange.send(installation_id, call, Credential(token=token), etag, refusals)
 
     async def _sleep_if_low(self, installation_id: int) -> None:
         pause = self._gate.pause_s(installation_id)

@@ -1,6 +1,6 @@
 """One request under the limits: nothing is sent while blocked, and every refusal becomes an error of the domain."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gidgethub import GitHubException
@@ -35,8 +35,15 @@ class Exchange:
         self._gate = gate
         self._clock = clock
 
-    async def send(self, installation_id: int, call: Call, credential: Credential, etag: str | None = None) -> Answer:
-        """A success, or 304 where ``etag`` still holds.
+    async def send(
+        self,
+        installation_id: int,
+        call: Call,
+        credential: Credential,
+        etag: str | None = None,
+        refusals: Collection[int] = (),
+    ) -> Answer:
+        """A success, or 304 where ``etag`` still holds, or one of the refusals that are answers here.
 
         :raises CodeHostError: everything else.
         """
@@ -46,7 +53,7 @@ class Exchange:
         if limit is not None:
             raise await self._gate.limited(installation_id, limit)
         self._gate.note(installation_id, rate_in(answer.headers))
-        if 200 <= answer.status < 300 or (answer.status == 304 and etag is not None):
+        if 200 <= answer.status < 300 or answer.status in refusals or (answer.status == 304 and etag is not None):
             return answer
         raise refusal(answer, call.purpose)
 

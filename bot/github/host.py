@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
 from bot.github.client import Client, repository_path, require_same, segment
-from bot.github.conversation import GitHubConversation
 from bot.github.deliveries import GitHubDeliveries
 from bot.github.errors import unexpected
 from bot.github.limits import LimitStore
+from bot.github.merging import GitHubMerging
 from bot.github.pacing import Sleep
 from bot.github.payloads import (
     ROLES,
@@ -27,9 +27,7 @@ from bot.github.payloads import (
     File,
     ListedPull,
     Permission,
-    Pull,
     Repository,
-    ReviewShown,
     parse,
     parse_all,
 )
@@ -49,7 +47,7 @@ from domain.ports import (
 from domain.runs import RepositoryRef
 
 
-class GitHubHost(GitHubConversation, CodeHost):
+class GitHubHost(GitHubMerging, CodeHost):
     """Speaks to GitHub for all installations of the App.
 
     :param limits: where GitHub's orders to wait are kept across restarts.
@@ -68,13 +66,7 @@ class GitHubHost(GitHubConversation, CodeHost):
         await self._client.aclose()
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
-        purpose = f"read pull request {repository.full_name}#{number}"
-        data = await self._client.get(
-            repository.installation_id, f"{repository_path(repository)}/pulls/{number}", purpose
-        )
-        pull = parse(Pull, data, purpose)
-        require_same(repository, pull.base.repo.id)
-        return pull.to_domain()
+        return (await self.read_pull(repository, number)).to_domain()
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
         """Asks for the commit's pull requests first; GitHub leaves forks out there, so all open ones come second."""
@@ -159,14 +151,8 @@ class GitHubHost(GitHubConversation, CodeHost):
         return ref
 
     async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
-        purpose = f"look for Forge's review on {repository.full_name}#{number}"
-        ours = await self.own_account(repository)
-        address = f"{repository_path(repository)}/pulls/{number}/reviews"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        for review in parse_all(ReviewShown, items, purpose):
-            if review.user is not None and review.user.id == ours and marker in (review.body or ""):
-                return review.id
-        return None
+        found = await self.own_reviews(repository, number, marker)
+        return found[0].id if found else None
 
     async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
         purpose = f"post the review on {repository.full_name}#{number}"

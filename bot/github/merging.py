@@ -1,0 +1,184 @@
+"""What leads to a merge on GitHub: approvals, the checks a branch requires, what was reported, and the merge itself."""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from bot.github.client import repository_path, require_same, segment
+from bot.github.conversation import GitHubConversation
+from bot.github.errors import quoted, refusal, unexpected, words
+from bot.github.exchange import content
+from bot.github.payloads import (
+    Branch,
+    MergeAnswer,
+    MergeWays,
+    Pull,
+    ReviewShown,
+    Rule,
+    RunResult,
+    StatusResult,
+    parse,
+    parse_all,
+)
+from bot.github.transport import Answer
+from domain.errors import Forbidden, NotFound
+from domain.ports import (
+    Approval,
+    CheckResult,
+    Merged,
+    MergeMethod,
+    MergeObstacle,
+    Merging,
+    NotMerged,
+    RequiredCheck,
+)
+from domain.runs import RepositoryRef
+
+_REFUSALS = (403, 405, 409)
+# GitHub's 405 has no code: https://docs.github.com/rest/pulls/pulls#merge-a-pull-request
+_METHOD = re.compile(
+    r"(merge commits|squash merges|rebase merges) are not allowed|must not contain merge commits|linear history",
+    re.IGNORECASE,
+)
+_OBSTACLES = (
+    (_METHOD, MergeObstacle.method),
+    (re.compile(r"base branch was modified", re.IGNORECASE), MergeObstacle.base_moved),
+    (re.compile(r"not mergeable|still a draft|conflict|is closed", re.IGNORECASE), MergeObstacle.not_mergeable),
+)
+
+
+class GitHubMerging(GitHubConversation, Merging):
+    """Approvals and merges as an installation of the App does them."""
+
+    async def approve(self, repository: RepositoryRef, number: int, head_sha: str, body: str) -> int:
+        purpose = f"approve {head_sha[:7]} of {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
+        wanted: JsonValue = {"commit_id": head_sha, "event": "APPROVE", "body": body}
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
+        made = parse(ReviewShown, data, purpose)
+        if (made.state, made.commit_id) != ("APPROVED", head_sha):
+            raise unexpected(purpose, f"a review {quoted(made.state)} of another commit or kind")
+        return made.id
+
+    async def find_approval(self, repository: RepositoryRef, number: int, marker: str) -> Approval | None:
+        given = [
+            one for one in await self.own_reviews(repository, number, marker) if one.state in {"APPROVED", "DISMISSED"}
+        ]
+        if not given:
+            return None
+        newest = given[-1]  # GitHub lists reviews in the order of time
+        return Approval(id=newest.id, head_sha=newest.commit_id or "", is_dismissed=newest.state == "DISMISSED")
+
+    async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
+        """The App's own reviews whose body holds ``marker``, oldest first."""
+        purpose = f"look for Forge's review on {repository.full_name}#{number}"
+        ours = await self.own_account(repository)
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
+        items = await self._client.items(repository.installation_id, address, purpose)
+        reviews = parse_all(ReviewShown, items, purpose)
+        return [one for one in reviews if one.user and one.user.id == ours and marker in (one.body or "")]
+
+    async def merge(
+        self, repository: RepositoryRef, number: int, head_sha: str, method: MergeMethod | None = None
+    ) -> Merged | NotMerged:
+        pull = await self.read_pull(repository, number)
+        if pull.head.sha != head_sha:
+            return NotMerged(obstacle=MergeObstacle.head_moved, said=f"The head is {pull.head.sha[:7]} now.")
+        if pull.merged:
+            return Merged(sha=pull.merge_commit_sha or head_sha)
+        refused = NotMerged(obstacle=MergeObstacle.method, said="No way of merging is allowed.")
+        for way in [method] if method else await self._ways(repository, pull.base.ref):
+            result = await self._merge(repository, number, head_sha, way)
+            if isinstance(result, Merged) or result.obstacle is not MergeObstacle.method:
+                return result
+            refused = result
+        return refused
+
+    async def read_pull(self, repository: RepositoryRef, number: int) -> Pull:
+        purpose = f"read pull request {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}"
+        pull = parse(Pull, await self._client.get(repository.installation_id, address, purpose), purpose)
+        require_same(repository, pull.base.repo.id)
+        return pull
+
+    async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
+        purpose = f"read what {branch} of {repository.full_name} requires"
+        address = f"{repository_path(repository)}/branches/{segment(branch)}"
+        shown = parse(Branch, await self._client.get(repository.installation_id, address, purpose), purpose)
+        rules = await self._rules(repository, branch)
+        if rules is None:
+            return None
+        found: dict[tuple[str, int | None], RequiredCheck] = {}
+        for checks in (shown.required(), *(rule.required() for rule in rules)):
+            if checks is None:
+                return None
+            found |= {(check.name, check.app_id): check for check in checks}
+        return list(found.values())
+
+    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
+        """``filter=latest`` leaves one run per name in each check suite: what was run again replaces its forerunner."""
+        purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
+        commit = f"{repository_path(repository)}/commits/{segment(head_sha)}"
+        who = repository.installation_id
+        latest = {"filter": "latest"}
+        runs = await self._client.items(who, f"{commit}/check-runs", purpose, latest, key="check_runs")
+        statuses = await self._client.items(who, f"{commit}/status", purpose, key="statuses")
+        return [
+            *(one.to_domain() for one in parse_all(RunResult, runs, purpose)),
+            *(one.to_domain() for one in parse_all(StatusResult, statuses, purpose)),
+        ]
+
+    async def _ways(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
+        """The ways of merging that are not known to be closed; GitHub hides the settings from some tokens."""
+        purpose = f"read how {repository.full_name} merges"
+        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
+        shown = parse(MergeWays, data, purpose)
+        require_same(repository, shown.id)
+        rules = await self._rules(repository, branch) or []
+        return [way for way in MergeMethod if shown.allows(way) and all(rule.allows(way) for rule in rules)]
+
+    async def _rules(self, repository: RepositoryRef, branch: str) -> list[Rule] | None:
+        """The active rules of all rulesets for a branch; None where GitHub does not tell them.
+
+        Rulesets of private repositories need a paid plan: where GitHub says so, there are none.
+        """
+        purpose = f"read the rules for {branch} of {repository.full_name}"
+        address = f"{repository_path(repository)}/rules/branches/{segment(branch)}"
+        try:
+            return parse_all(Rule, await self._client.items(repository.installation_id, address, purpose), purpose)
+        except Forbidden as error:
+            return [] if "upgrade to " in error.message.lower() else None
+        except NotFound:
+            return None
+
+    async def _merge(
+        self, repository: RepositoryRef, number: int, head_sha: str, way: MergeMethod
+    ) -> Merged | NotMerged:
+        purpose = f"merge {repository.full_name}#{number}"
+        answer = await self._client.attempt(
+            repository.installation_id,
+            "PUT",
+            f"{repository_path(repository)}/pulls/{number}/merge",
+            purpose,
+            {"sha": head_sha, "merge_method": way.value},
+            _REFUSALS,
+        )
+        if answer.status == 403 and "suspended" in words(answer).lower():
+            raise refusal(answer, purpose)
+        if answer.status in _REFUSALS:
+            return NotMerged(obstacle=_obstacle(answer), said=words(answer))
+        made = parse(MergeAnswer, content(answer, purpose)[0], purpose)
+        if not made.merged:
+            raise unexpected(purpose, "a success that merged nothing")
+        return Merged(sha=made.sha)
+
+
+def _obstacle(answer: Answer) -> MergeObstacle:
+    """What stands in the way; a 405 in words of which we know nothing is some rule of the branch."""
+    if answer.status == 403:
+        return MergeObstacle.not_allowed
+    if answer.status == 409:
+        return MergeObstacle.head_moved
+    said = words(answer)
+    return next((meant for pattern, meant in _OBSTACLES if pattern.search(said)), MergeObstacle.protected)
