@@ -27,7 +27,7 @@ from domain.condition_syntax import (
 )
 from domain.verdicts import Reason
 
-__all__ = ["LONGEST", "Condition", "ConditionError", "Context", "parse"]
+__all__ = ["LONGEST", "Condition", "ConditionError", "Context", "Value", "parse"]
 
 
 @dataclass(frozen=True)

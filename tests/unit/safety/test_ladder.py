@@ -1,0 +1,373 @@
+"""The automation ladder: who rises, who falls, what holds a level, and what each level allows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.configuration import Ladder
+from domain.review import RiskLevel
+from safety.acts import Act, ActFacts, allows
+from safety.ladder import (
+    LEVELS,
+    RUNS_NEEDED,
+    Decided,
+    LadderFacts,
+    LadderVerdict,
+    Move,
+    RunRecord,
+    approval_rate,
+    evaluate,
+)
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+ANY = Ladder()
+
+
+def _at(run: float) -> datetime:
+    """The moment at which the run of that number, counted from 1, completed."""
+    return BEGIN + run * HOUR
+
+
+def _runs(count: int, posted: int = 3, dismissed: int = 0, first: int = 1) -> list[RunRecord]:
+    return [RunRecord(_at(first + number), posted, dismissed) for number in range(count)]
+
+
+def _approved(count: int) -> list[Decided]:
+    return [Decided(_at(number + 1), True) for number in range(count)]
+
+
+class Repository:
+    """Lives through runs, and asks for its level after each."""
+
+    def __init__(self, level: int = 1, bounds: Ladder = ANY) -> None:
+        self.facts = LadderFacts(level=level)
+        self.bounds = bounds
+        self.moves: list[tuple[int, int, Move]] = []
+
+    def run(self, count: int = 1, *, dismissed: int = 0, missed: int = 0, approved: bool | None = True) -> "Repository":
+        for _ in range(count):
+            at = _at(len(self.facts.runs) + 1)
+            self.facts = replace(
+                self.facts,
+                runs=[*self.facts.runs, RunRecord(at, 3, dismissed)],
+                missed=[*self.facts.missed, *[at] * missed],
+                decisions=[*self.facts.decisions, *([] if approved is None else [Decided(at, approved)])],
+            )
+            self._settle(at)
+        return self
+
+    def _settle(self, at: datetime) -> None:
+        verdict = evaluate(self.facts, self.bounds, at)
+        assert abs(verdict.level - self.facts.level) <= 1
+        if verdict.changed:
+            self.moves.append((len(self.facts.runs), verdict.level, verdict.move))
+            self.facts = replace(self.facts, level=verdict.level, since=verdict.at)
+
+
+def test_six_hundred_good_runs_rise_level_by_level_and_bad_ones_fall_one_by_one() -> None:
+    repository = Repository().run(600)
+    assert repository.moves == [(50, 2, Move.rises), (200, 3, Move.rises), (500, 4, Move.rises)]
+    repository.moves.clear()
+    repository.run(100, dismissed=3)
+    # 500 runs posted 1500 findings, of which 30 may be dismissed: the 11th bad run is too many, and so on
+    assert repository.moves == [(611, 3, Move.falls), (622, 2, Move.falls), (633, 1, Move.falls), (639, 0, Move.falls)]
+    repository.moves.clear()
+    repository.run(900)
+    # half of the last 10 may be bad; then 40, 150 and 300 runs at the level before
+    assert repository.moves == [(705, 1, Move.rises), (745, 2, Move.rises), (895, 3, Move.rises), (1195, 4, Move.rises)]
+
+
+def test_each_missed_bug_costs_a_level_at_once_where_none_may_be_missed() -> None:
+    repository = Repository().run(600)
+    repository.moves.clear()
+    repository.run(missed=1).run(5)
+    assert repository.moves == [(601, 3, Move.falls)]
+    repository.run(missed=1).run(5).run(missed=1).run(5)
+    assert repository.moves[1:] == [(607, 2, Move.falls)]  # level 2 forgives one
+    repository.run(missed=1)
+    assert repository.moves[2:] == [(619, 1, Move.falls)]
+    repository.run(missed=5).run(missed=1)
+    assert repository.moves[3:] == [(621, 0, Move.falls)]
+
+
+def test_rejections_cost_a_level_and_approvals_after_them_none() -> None:
+    repository = Repository().run(600)
+    repository.moves.clear()
+    repository.run(approved=False)
+    assert repository.moves == [(601, 3, Move.falls)]
+    repository.run(approved=False)
+    assert repository.moves[1:] == [(602, 2, Move.falls)]
+    repository.run(40)  # the rate is below 90 %, and level 2 asks for 80 %
+    assert repository.moves[2:] == []
+
+
+def test_it_does_not_flap_at_a_limit() -> None:
+    """A little more than the one dismissal in 20 that level 3 may have, for ever, costs one level and no more."""
+    repository = Repository().run(200)
+    repository.moves.clear()
+    for number in range(2000):
+        repository.run(dismissed=1 if number % 6 == 0 else 0)
+    assert repository.moves == [(repository.moves[0][0], 2, Move.falls)]
+
+
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_after_a_fall_it_takes_as_many_runs_as_lie_between_the_levels(level: int) -> None:
+    between = LEVELS[level].runs - LEVELS[level - 1].runs
+    facts = LadderFacts(level=level - 1, since=_at(1000), runs=_runs(1000 + between - 1), decisions=_approved(50))
+    assert evaluate(facts, ANY, _at(2000)).move is Move.stays
+    assert evaluate(replace(facts, runs=_runs(1000 + between)), ANY, _at(2000)).level == level
+
+
+def _ready(level: int) -> LadderFacts:
+    """Exactly what the next level asks for, with every limit reached and none passed."""
+    row = LEVELS[level + 1]
+    posted = 100 * row.runs
+    runs = [RunRecord(_at(1), posted, row.false_positives * posted // 100), *_runs(row.runs - 1, 0, first=2)]
+    return LadderFacts(level=level, runs=runs, missed=[_at(1.5)] * row.missed, decisions=_approved(40))
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_exactly_at_the_threshold_is_enough_and_one_beyond_is_not(level: int) -> None:
+    facts = _ready(level)
+    first, *others = facts.runs
+    row = LEVELS[level + 1]
+    verdict = evaluate(facts, ANY, _at(9999))
+    assert (verdict.level, verdict.move, verdict.at) == (level + 1, Move.rises, _at(9999))
+    worse = {
+        "ladder.runs": replace(facts, runs=others),
+        "ladder.false_positives": replace(facts, runs=[replace(first, dismissed=first.dismissed + 1), *others]),
+        "ladder.missed": replace(facts, missed=[_at(1.5)] * (row.missed + 1)),
+    }
+    if row.approval is not None:
+        worse["ladder.approvals"] = replace(facts, decisions=[*facts.decisions, *[Decided(_at(50), False)] * 3])
+    for code, spoilt in worse.items():
+        stays = evaluate(spoilt, ANY, _at(9999))
+        assert stays.move is not Move.rises
+        assert code in _unmet(stays, spoilt)
+
+
+def _unmet(verdict: LadderVerdict, facts: LadderFacts) -> str:
+    """Codes of what is named as not met in the text."""
+    return " ".join(child.code for child in verdict.reason.children if child.text in verdict.reason.text)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_exactly_at_its_own_limits_a_level_stays_and_one_beyond_it_falls(level: int) -> None:
+    facts = replace(_ready(level - 1), level=level)
+    assert evaluate(facts, Ladder(max_level=level), _at(9999)).move is Move.stays
+    first, *others = facts.runs
+    beyond = replace(facts, runs=[replace(first, dismissed=first.dismissed + 1), *others])
+    verdict = evaluate(beyond, ANY, _at(9999))
+    assert (verdict.level, verdict.move) == (level - 1, Move.falls)
+    assert f"of at most {LEVELS[level].false_positives} %" in verdict.reason.text
+    missed = replace(facts, missed=[_at(2)] * (LEVELS[level].missed + 1))
+    assert evaluate(missed, ANY, _at(9999)).level == level - 1
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_what_was_before_the_change_is_not_counted_against_it_again(level: int) -> None:
+    runs = _runs(600, dismissed=3)
+    decisions = [Decided(_at(600), False)] * 10
+    facts = LadderFacts(level=level, since=_at(600), runs=runs, missed=[_at(600)] * 9, decisions=decisions)
+    assert evaluate(facts, ANY, _at(601)).level == level
+    assert evaluate(replace(facts, since=_at(599.5)), ANY, _at(601)).level == level - 1
+
+
+def test_what_is_needed_of_a_long_history_is_enough() -> None:
+    """A missed bug that became known before the window is not counted with the 501 newest runs either."""
+    facts = LadderFacts(level=3, since=_at(1), runs=_runs(900), missed=[_at(400)], decisions=_approved(900))
+    assert evaluate(facts, ANY, _at(901)).level == 4
+    newest = replace(facts, runs=facts.runs[-RUNS_NEEDED:], decisions=facts.decisions[-200:])
+    assert evaluate(newest, ANY, _at(901)).level == 4
+    assert evaluate(replace(newest, missed=[_at(400.5)]), ANY, _at(901)).level == 3
+
+
+def test_what_is_older_than_the_window_is_not_counted() -> None:
+    old = [RunRecord(_at(number), 3, 3) for number in range(1, 101)]
+    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_approved(50))
+    assert evaluate(facts, ANY, _at(200)).level == 2
+    assert evaluate(replace(facts, missed=[_at(100.5)] * 2), ANY, _at(200)).level == 1
+
+
+def test_a_young_repository_is_not_judged_on_a_few_runs_but_on_missed_bugs() -> None:
+    facts = LadderFacts(runs=_runs(9, dismissed=3))
+    assert evaluate(facts, ANY, _at(10)).level == 1
+    assert evaluate(replace(facts, runs=_runs(10, dismissed=3)), ANY, _at(11)).level == 0
+    assert evaluate(replace(facts, missed=[_at(1)] * 6), ANY, _at(10)).level == 0
+
+
+def test_a_level_that_an_admin_set_does_not_fall_for_want_of_decisions() -> None:
+    facts = LadderFacts(level=3, since=_at(20), runs=_runs(60), decisions=_approved(3))
+    assert evaluate(facts, ANY, _at(61)).level == 3
+
+
+def test_without_findings_nothing_was_a_false_positive() -> None:
+    facts = LadderFacts(runs=_runs(50, posted=0), decisions=_approved(50))
+    assert evaluate(facts, ANY, _at(51)).level == 2
+
+
+@pytest.mark.parametrize(
+    ("bounds", "pinned", "level", "move"),
+    [
+        (Ladder(pinned=3), None, 3, Move.pinned),
+        (Ladder(), 0, 0, Move.pinned),
+        (Ladder(pinned=3), 2, 2, Move.pinned),
+        (Ladder(pinned=3, max_level=1), 4, 1, Move.pinned),
+        (Ladder(max_level=1), None, 1, Move.stays),
+        (Ladder(max_level=0), None, 0, Move.capped),
+        (Ladder(max_level=2), None, 2, Move.rises),
+    ],
+)
+def test_pins_and_caps(bounds: Ladder, pinned: int | None, level: int, move: Move) -> None:
+    verdict = evaluate(replace(_ready(1), pinned=pinned), bounds, _at(99))
+    assert (verdict.level, verdict.move, verdict.before) == (level, move, 1)
+
+
+def test_a_cap_takes_more_than_one_level_at_once_and_the_way_up_is_earned_again() -> None:
+    capped = evaluate(LadderFacts(level=4, runs=_runs(600), decisions=_approved(60)), Ladder(max_level=1), _at(600))
+    assert (capped.level, capped.move) == (1, Move.capped)
+    since = LadderFacts(level=1, since=capped.at, runs=_runs(639), decisions=_approved(60))
+    assert evaluate(since, ANY, _at(700)).level == 1
+    assert evaluate(replace(since, runs=_runs(640)), ANY, _at(700)).level == 2
+
+
+def test_a_pin_holds_and_says_what_it_holds_against() -> None:
+    facts = LadderFacts(level=2, pinned=2, runs=_runs(60, dismissed=3))
+    verdict = evaluate(facts, ANY, _at(61))
+    assert (verdict.level, verdict.changed) == (2, False)
+    assert verdict.reason.text == (
+        "Level 2 is pinned, although it would fall: "
+        "150 of 150 findings dismissed in the last 50 runs, 100 % of at most 20 %"
+    )
+
+
+def test_the_reason_names_what_is_missing() -> None:
+    verdict = evaluate(LadderFacts(runs=_runs(49), decisions=_approved(10)), ANY, _at(50))
+    assert verdict.reason.text == (
+        "Level 1 stays; level 2 is not met: 49 completed runs of at least 50; approval rate 65.1 % of at least 80 %"
+    )
+    assert [child.code for child in verdict.reason.children] == [
+        *["ladder.false_positives", "ladder.missed"],
+        *["ladder.runs", "ladder.runs_at_level", "ladder.false_positives", "ladder.missed", "ladder.approvals"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "rate"),
+    [([], 0), ([True], 0.1), ([False], 0), ([True, True], 0.19), ([True, False], 0.09), ([True] * 16, 0.8147)],
+)
+def test_the_approval_rate_starts_at_zero_and_weighs_the_newest_a_tenth(decisions: Sequence[bool], rate: float) -> None:
+    assert approval_rate(decisions) == pytest.approx(rate, abs=1e-4)
+
+
+@given(st.lists(st.booleans()))
+def test_the_approval_rate_is_a_rate(decisions: list[bool]) -> None:
+    assert 0 <= approval_rate(decisions) < 1
+
+
+_LIVES = st.lists(
+    st.tuples(st.integers(1, 60), st.integers(0, 3), st.integers(0, 2), st.sampled_from([True, True, False, None])),
+    max_size=8,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(_LIVES, st.integers(0, 4), st.integers(0, 4))
+def test_whatever_happens_it_moves_by_one_and_stays_within_its_bounds(
+    life: list[tuple[int, int, int, bool | None]], level: int, highest: int
+) -> None:
+    repository = Repository(min(level, highest), Ladder(max_level=highest))
+    for count, dismissed, missed, approved in life:
+        repository.run(count, dismissed=dismissed, missed=missed, approved=approved)
+        assert 0 <= repository.facts.level <= highest
+    rises = [run for run, _, move in repository.moves if move is Move.rises]
+    changes = [0, *(run for run, _, _ in repository.moves)]
+    assert all(run - max(other for other in changes if other < run) >= 10 for run in rises)
+
+
+CALM = ActFacts(
+    risk=RiskLevel.low, touches_protected=False, from_fork=False, checks_green=True, asked=False, is_simple=True
+)
+
+
+@pytest.mark.parametrize(
+    ("act", "facts", "levels"),
+    [
+        (Act.comment, CALM, {1, 2, 3, 4}),
+        (Act.comment, replace(CALM, asked=True), {0, 1, 2, 3, 4}),
+        (Act.comment, replace(CALM, risk=RiskLevel.critical, from_fork=True), {1, 2, 3, 4}),
+        (Act.auto_fix, CALM, {2, 3, 4}),
+        (Act.auto_fix, replace(CALM, is_simple=False), {4}),
+        (Act.auto_fix, replace(CALM, checks_green=False), {2, 3, 4}),
+        (Act.auto_approve, CALM, {2, 3, 4}),
+        (Act.auto_merge, CALM, {3, 4}),
+        (Act.staging_deploy, CALM, {3, 4}),
+        (Act.open_draft_pr, CALM, set[int]()),
+        (Act.open_draft_pr, ActFacts(asked=True), {1, 2, 3, 4}),
+        (Act.production_deploy, replace(CALM, asked=True), set[int]()),
+    ],
+)
+def test_what_each_level_allows(act: Act, facts: ActFacts, levels: set[int]) -> None:
+    assert {level for level in range(5) if allows(level, act, facts).allowed} == levels
+
+
+@pytest.mark.parametrize(
+    ("facts", "rule", "acts"),
+    [
+        (
+            replace(CALM, risk=RiskLevel.medium),
+            "ladder.low_risk",
+            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+        ),
+        (
+            replace(CALM, risk=None),
+            "ladder.low_risk",
+            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+        ),
+        (
+            replace(CALM, touches_protected=True),
+            "ladder.protected_paths",
+            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+        ),
+        (replace(CALM, from_fork=True), "ladder.fork", {Act.auto_fix}),
+        (replace(CALM, checks_green=False), "ladder.checks", {Act.auto_approve, Act.auto_merge}),
+    ],
+)
+def test_even_the_highest_level_keeps_to_the_rules(facts: ActFacts, rule: str, acts: set[Act]) -> None:
+    refused = {act: allows(4, act, facts) for act in Act if act not in {Act.open_draft_pr, Act.production_deploy}}
+    assert {act for act, verdict in refused.items() if not verdict.allowed} == acts
+    assert {verdict.rule for verdict in refused.values() if not verdict.allowed} == {rule}
+
+
+@pytest.mark.parametrize("act", Act)
+@pytest.mark.parametrize("level", [-1, 0, 5])
+def test_no_level_allows_anything_unasked_but_the_four(act: Act, level: int) -> None:
+    assert not allows(level, act, CALM).allowed
+
+
+@pytest.mark.parametrize("act", set(Act) - {Act.comment})
+def test_where_nothing_is_known_nothing_is_done(act: Act) -> None:
+    assert not allows(4, act).allowed
+
+
+def test_people_can_stop_a_merge_at_level_three() -> None:
+    windows = {(level, act) for level in range(5) for act in Act if allows(level, act, CALM).override_window}
+    assert windows == {(3, Act.auto_merge), (3, Act.staging_deploy)}
+
+
+def test_the_reason_names_level_and_rule() -> None:
+    refused = allows(2, Act.auto_merge, replace(CALM, risk=RiskLevel.high))
+    assert (refused.rule, refused.reason.code, refused.reason.value) == ("ladder.level", "ladder.auto_merge", 2)
+    assert refused.reason.text == "Level 2 (acts) does not let Forge merge: it takes level 3 or higher"
+    assert [child.text for child in refused.reason.children][1:] == [
+        "risk is high, and it must be low",
+        "it does not change protected paths",
+        "all required checks are green",
+    ]
+    allowed = allows(3, Act.auto_merge, CALM)
+    assert (allowed.rule, allowed.reason.text) == ("ladder.auto_merge", "Level 3 (acts and tells) lets Forge merge")
