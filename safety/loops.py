@@ -133,7 +133,7 @@ def _bounded(text: str) -> str:
 def _is_variant(one: str, other: str) -> bool:
     """Whether an action is the other one with other flags, in another order, or with a few words more."""
     fewer, more = sorted(({word for word in _WORDS.findall(each) if word[0] != "-"} for each in (one, other)), key=len)
-    return fewer <= more and len(more) <= 2 * len(fewer) and _numbers(one) == _numbers(other)
+    return fewer <= more and len(more) <= 2 * len(fewer)
 
 
 def _are_reworded(one: str, other: str) -> bool:

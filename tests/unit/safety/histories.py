@@ -310,7 +310,7 @@ NO_LOOPS: dict[str, History] = {
         *(
             (
                 f"read_file {name}/package.json",
-                '{"private": true, "license": "MIT", "type": "module", "scripts": {"test": "jest", "lint": "eslint ."}}',
+                '{"private": true, "license": "MIT", "type": "module", "scripts": {"test": "jest", "lint": "eslint"}}',
             )
             for name in ("api", "web", "cli")
         )

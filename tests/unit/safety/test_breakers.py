@@ -231,6 +231,7 @@ def test_waiting_does_not_count(history: list[tuple[int, bool]], waited: int) ->
         (Phase.testing, 20, 60, 10, AT_REST, "time.testing"),
         (Phase.testing, 20, 120, 10, WARNS, "time.total"),
         (Phase.testing, 30, 60, 10, TRIPPED, "time.testing"),
+        (Phase.deployment, 12, 12, -5, AT_REST, "time.deployment"),
         (Phase.deployment, 15, 15, -5, TRIPPED, "time.deployment"),
         (Phase.deployment, -1, -1, 0, AT_REST, "time.deployment"),
     ],
@@ -323,6 +324,8 @@ def test_what_failed_before_the_trial_does_not_count_after_it() -> None:
     calls = ended(40, 40)
     closed = settled(TRYING, "a", True, RATES, NOW)
     assert said(error_rate(calls, closed, RATES, NOW + MINUTE, "b")[0]) == AT_REST
+    set_back = settled(TRYING, "a", True, RATES, NOW - 3 * MINUTE)
+    assert set_back.since == TRYING.since
 
 
 def test_error_rate_says_what_happened() -> None:

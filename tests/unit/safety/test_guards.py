@@ -124,7 +124,7 @@ def test_limits_stay_in_range_unless_the_repository_is_stricter(
     ):
         assert chosen <= highest
         assert chosen >= lowest or chosen == wanted < usual
-        assert chosen <= max(wanted, lowest)
+        assert chosen <= (wanted if wanted < usual else max(wanted, lowest))
     assert limits.consecutive_errors == errors
 
 
@@ -212,6 +212,12 @@ def test_the_last_output_is_redacted(before: int) -> None:
     assert shown.endswith("done")
     assert secret[4:12] not in shown
     assert secret[-8:] not in shown
+
+
+def test_a_clock_that_was_set_back_makes_no_negative_time() -> None:
+    verdict = check(turns(10), LIMITS, START - MINUTE, START)
+    assert verdict is not None
+    assert triggered(verdict, turns(10), LIMITS, START - MINUTE, START).runtime == timedelta()
 
 
 def test_before_the_first_turn_there_is_no_output() -> None:

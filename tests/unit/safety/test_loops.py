@@ -150,3 +150,16 @@ def test_all_of_a_long_action_counts() -> None:
 
     assert detected(steps(*((action(middle), "ok") for middle in "abc"))) is None
     assert detected(steps(*((action(middle), "ok") for middle in "aaa"))) == Loop(1)
+
+
+def test_an_action_with_much_more_to_it_is_another_one() -> None:
+    result = "error: nothing to be done here\n" + "see the manual\n" * 10
+    assert detected(steps(*((action, result) for action in ("make", "make", "make clean")))) == Loop(1)
+    assert detected(steps(*((action, result) for action in ("make", "make", "make clean install test")))) is None
+
+
+def test_only_the_ends_of_a_long_output_are_looked_at() -> None:
+    ends = "x\n" * 10_000
+    assert normalised(f"{ends}one{ends}") == normalised(f"{ends}other{ends}")
+    assert normalised(f"{ends}{ends}one") != normalised(f"{ends}{ends}other")
+    assert len(normalised("x" * 1_000_000)) < 40_000
