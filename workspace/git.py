@@ -79,10 +79,11 @@ def said(error: CodeAccessError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How a git command ended."""
+    """How a git command ended; ``stderr`` is without credentials, and of a long one only both ends."""
 
     code: int
     stdout: bytes
+    stderr: str
 
 
 class Git:
@@ -152,10 +153,10 @@ class Git:
             ) from None
         finally:
             await _end(process)
+        text = self._without_secrets(stderr)
         if code not in expect:
-            text = self._without_secrets(stderr)
             raise _failure(_verb(arguments), code, text) from Refusal(text)
-        return Output(code, stdout)
+        return Output(code, stdout, text)
 
     def _environment(self, settings: Mapping[str, str], extra: Mapping[str, str], network: bool) -> dict[str, str]:
         given = {name: os.environ[name] for name in _network_names() if name in os.environ} if network else {}

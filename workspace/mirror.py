@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +16,12 @@ from weakref import WeakValueDictionary
 
 from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
+from workspace import commits
+from workspace.commits import CannotCommit, Signature
 from workspace.diff import DEFAULT, Limits
-from workspace.git import Git, TooLarge, said
+from workspace.git import Git, Output, TooLarge, said
 from workspace.objects import Objects
+from workspace.pushing import Moved, Pushed, PushOutcome, outcome
 
 GIGABYTE = 1_000_000_000
 
@@ -253,6 +256,60 @@ class Mirror(Objects):
                 half = len(part) // 2
                 waiting += [some for some in (part[:half], part[half:]) if some and len(part) > 1]
 
+    async def commit(
+        self, parent: str, files: Mapping[str, bytes], message: str, author: Signature, at: datetime
+    ) -> str:
+        """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
+        return await commits.commit(self.git, parent, files, message, author, at)
+
+    async def push(self, sha: str, branch: str, expected: str | None) -> PushOutcome:
+        """Move a branch of the remote forward to a commit, if it is still where it is expected to be.
+
+        Asked again after a crash, a push that happened counts as pushed.
+
+        :param expected: the branch's present head, an ancestor of ``sha``; None: the branch does not exist yet.
+        :raises CannotCommit: it would not be a fast-forward, or the branch's name is none.
+        :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
+        """
+        reference = f"refs/heads/{branch}"
+        await self._require_pushable(sha, reference, expected)
+        options = ("--porcelain", "--no-thin", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+        lease = f"--force-with-lease={reference}:{expected or ''}"
+        done = await self._at_remote("push", *options, lease, "origin", f"{sha}:{reference}", expect=(0, 1))
+        result = outcome(done.stdout, done.stderr)
+        # When a connection breaks curl may send the push twice, and the second one finds the first one's work.
+        if isinstance(result, Moved) and await self._remote_head(reference) == sha:
+            return Pushed()
+        return result
+
+    async def _remote_head(self, reference: str) -> str | None:
+        listed = await self._at_remote("ls-remote", "--refs", "origin", reference)
+        lines = (line.split("\t") for line in listed.stdout.decode(errors="replace").splitlines())
+        return next((sha for sha, name in lines if name == reference), None)
+
+    async def _at_remote(self, *arguments: str, expect: Collection[int] = (0,)) -> Output:
+        """Ask the remote about a branch, or to move it, as somebody who may write; nothing is fetched."""
+        try:
+            return await self.git.run(
+                *arguments,
+                expect=expect,
+                settings={name: text for name, text in self._remote.items() if name not in _PARTIAL},
+                network=True,
+                seconds=self._mirrors.seconds,
+            )
+        except CodeAccessError as error:
+            raise _denied_push(error) from error.__cause__
+
+    async def _require_pushable(self, sha: str, reference: str, expected: str | None) -> None:
+        named = await self.git.run("check-ref-format", reference, expect=(0, 1))
+        if named.code != 0:
+            raise CannotCommit("That is not the name of a branch.")
+        if expected is None:
+            return
+        follows = await self.git.run("merge-base", "--is-ancestor", "--end-of-options", expected, sha, expect=(0, 1))
+        if follows.code != 0:
+            raise CannotCommit(f"{sha[:10]} does not follow {expected[:10]}: it would overwrite what is there.")
+
     async def _missing(self, commits: Iterable[str]) -> list[str]:
         commits = list(commits)
         try:
@@ -313,6 +370,15 @@ def _explained(error: CodeAccessError) -> CodeAccessError:
         return CodeAccessError(
             "GitHub did not let Forge read the repository: it is gone, was renamed, or the App lost access to it.",
             "Check that the App is installed on the repository and may read its contents.",
+        )
+    return error
+
+
+def _denied_push(error: CodeAccessError) -> CodeAccessError:
+    if _DENIED.search(said(error)):
+        return CodeAccessError(
+            "GitHub did not let Forge push to the repository: it is gone, was renamed, or the App may not write to it.",
+            "Check that the App is installed on the repository and may write its contents.",
         )
     return error
 
