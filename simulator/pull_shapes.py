@@ -9,6 +9,7 @@ from simulator.state import Json, PullRequest, Repository, Review, ReviewComment
 
 PATCH_LINES = 20_000
 PATCH_BYTES = 500_000
+_UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
 
 def pull_files(pull: PullRequest) -> list[FileDiff]:
@@ -118,7 +119,7 @@ def commit(world: World, repository: Repository, found: CommitInfo) -> Json:
             "tree": {"sha": found.tree, "url": f"{url}/git/trees/{found.tree}"},
             "url": f"{url}/git/commits/{found.sha}",
             "comment_count": 0,
-            "verification": {"verified": False, "reason": "unsigned", "signature": None, "payload": None},
+            "verification": dict(_UNSIGNED),
         },
         "url": f"{url}/commits/{found.sha}",
         "html_url": f"{world.url}/{repository.full_name}/commit/{found.sha}",

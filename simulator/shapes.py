@@ -109,6 +109,7 @@ def brief_repository(found: Repository) -> Json:
 def repository(world: World, found: Repository) -> Json:
     url = f"{world.api_url}/repos/{found.full_name}"
     html = f"{world.url}/{found.full_name}"
+    forks = sum(1 for other in world.repositories.values() if other.parent is found and not other.deleted)
     open_issues = sum(1 for issue in found.issues.values() if issue.state == "open")
     return {
         **brief_repository(found),
@@ -137,12 +138,20 @@ def repository(world: World, found: Repository) -> Json:
         "size": 0,
         "stargazers_count": 0,
         "watchers_count": 0,
+        "watchers": 0,
         "language": None,
+        "homepage": None,
         "has_issues": True,
-        "forks_count": sum(1 for other in world.repositories.values() if other.parent is found and not other.deleted),
+        "has_projects": False,
+        "has_wiki": False,
+        "has_pages": False,
+        "has_downloads": False,
+        "forks_count": forks,
+        "forks": forks,
         "archived": False,
         "disabled": False,
         "open_issues_count": open_issues,
+        "open_issues": open_issues,
         "license": None,
         "allow_forking": True,
         "topics": [],
