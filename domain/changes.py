@@ -129,11 +129,31 @@ class NotLookedAt(BaseModel):
     matters: bool = False
 
 
+class Touched(BaseModel):
+    """A file of a change by name, whether or not it is looked into.
+
+    ``path`` is at head, or where the file was if it is gone, with odd characters escaped.
+    ``lines`` counts the added and the removed ones; None where nobody counted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    old_path: str | None = None
+    is_gone: bool = False
+    lines: int | None = None
+
+    @property
+    def has_new_content(self) -> bool:
+        """Whether something is there at head that was not: neither a deletion, nor a mere rename or change of mode."""
+        return not self.is_gone and self.lines != 0
+
+
 class Change(BaseModel):
     """Everything a pull request changes between the merge base and its head.
 
     ``files`` are the ones that can be looked into; ``not_looked_at`` names the others.
-    ``total_files`` and ``paths`` (at head, odd characters escaped) cover the whole change;
+    ``total_files``, ``touched`` and ``paths`` cover the whole change;
     ``additions`` and ``deletions`` count the lines of ``files``.
     """
 
@@ -146,7 +166,12 @@ class Change(BaseModel):
     total_files: int
     additions: int
     deletions: int
-    paths: tuple[str, ...] = ()
+    touched: tuple[Touched, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of every file it touches."""
+        return tuple(each.path for each in self.touched)
 
     def file(self, path: str) -> FileChange | None:
         """The changed file with this path at head, if it is looked into."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.changes import ChangeStatus, FileChange, Hunk
+from domain.changes import ChangeStatus, FileChange, Hunk, Touched
 
 REGULAR = frozenset({"100644", "100755", "100664"})
 MODULE = "160000"
@@ -190,6 +190,20 @@ def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tupl
         new_left -= not line.startswith(b"-")
         body.append(line)
     return body, at
+
+
+def touched(entry: Entry, lines: int | None) -> Touched:
+    """The name of an entry and how much it changes.
+
+    :param lines: that it adds and removes, if they were counted.
+    """
+    is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
+    return Touched(
+        path=entry.name,
+        old_path=printable(entry.old_path) if entry.old_path != entry.path else None,
+        is_gone=entry.letter == "D",
+        lines=0 if is_same else lines,
+    )
 
 
 def file_change(entry: Entry, patch: Patch) -> FileChange:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from domain.changes import Change, FileChange, FileVersions
 from domain.errors import CodeAccessError
+from domain.paths import is_source, is_test
 from workspace.attributes import Attributes
 from workspace.diff import (
     DEFAULT,
@@ -17,11 +18,13 @@ from workspace.diff import (
     parse_patch,
     parse_raw,
     printable,
+    touched,
 )
-from workspace.git import MEGABYTE, Git, Unrelated
+from workspace.git import MEGABYTE, Git, TooLarge, Unrelated
 from workspace.selection import (
     CLAIMS_GENERATED,
     choose,
+    is_vendored,
     rename_candidates,
     skipped_by_content,
     summarised,
@@ -49,6 +52,10 @@ class Code(Protocol):
 
     async def packages(self, tree: str) -> tuple[str, ...]:
         """The names under which Python code of a commit or tree can import what lies at its top."""
+        ...
+
+    async def has_tests(self, tree: str) -> bool:
+        """Whether a commit or tree holds a test of its own."""
         ...
 
 
@@ -93,15 +100,17 @@ class Objects:
         look, too_large = within_sizes(look, sizes, limits, self.absent)
         look, unreadable = await self._readable(look, attributes)
         files, too_long = within_diff(look, await self._patches(look), limits)
+        lines = {file.path: file.additions + file.deletions for file in files}
+        places = {entry.name: place for place, entry in enumerate(entries)}
         return Change(
             merge_base=merge_base,
             head_sha=head,
-            files=tuple(files),
+            files=tuple(sorted(files, key=lambda file: places[file.path])),
             not_looked_at=summarised([*skipped, *too_large, *unreadable, *too_long], limits),
             total_files=len(entries),
             additions=sum(file.additions for file in files),
             deletions=sum(file.deletions for file in files),
-            paths=tuple(entry.name for entry in entries),
+            touched=tuple(touched(entry, lines.get(entry.name)) for entry in entries),
         )
 
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
@@ -136,6 +145,15 @@ class Objects:
             listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", folder, expect=(0, 128))
             found |= {name for line in listed.stdout.split(b"\0") if (name := _importable(line))}
         return tuple(sorted(found))
+
+    async def has_tests(self, tree: str) -> bool:
+        """Whether the project tests itself: no file is read for that, its name is enough."""
+        try:
+            listed = await self.git.run("ls-tree", "-rz", "--name-only", "--full-tree", "--end-of-options", tree)
+        except TooLarge:
+            return True
+        paths = (path.decode(errors="replace") for path in listed.stdout.split(b"\0"))
+        return any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
 
     async def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         """The contents of those blobs that are here."""

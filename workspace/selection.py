@@ -6,20 +6,15 @@ from dataclasses import replace
 from itertools import groupby
 
 from domain.changes import FileChange, NotLookedAt
+from domain.paths import is_lock, is_source, is_test
 from workspace.attributes import Attributes
 from workspace.diff import LINK, MODULE, REGULAR, Entry, Limits, Patch, Skipped, file_change
 
-_LOCK_NAMES = """
-    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock composer.lock
-    poetry.lock uv.lock pdm.lock pipfile.lock pixi.lock cargo.lock go.sum gemfile.lock mix.lock pubspec.lock
-    podfile.lock package.resolved packages.lock.json gradle.lockfile flake.lock conan.lock .terraform.lock.hcl
-"""
 _BINARY_SUFFIXES = """
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf zip gz tgz bz2
     xz zst 7z rar tar jar war class exe dll so dylib a o wasm woff woff2 ttf otf eot doc docx xls xlsx ppt pptx sqlite
     parquet
 """
-_LOCKS = frozenset(_LOCK_NAMES.split())
 _BINARY = tuple(f".{suffix}".encode() for suffix in _BINARY_SUFFIXES.split())
 _VENDORED = frozenset({"vendor", "vendors", "node_modules", "bower_components", "third_party", "third-party"})
 _MINIFIED = (".min.js", ".min.mjs", ".min.cjs", ".min.css", ".js.map", ".mjs.map", ".css.map")
@@ -81,7 +76,12 @@ def _vendored(path: str, attributes: "Attributes") -> str | None:
     marked = attributes.of(path, "linguist-vendored")
     if marked:
         return "vendored (.gitattributes)"
-    return "vendored" if marked is None and _VENDORED & set(path.split("/")[:-1]) else None
+    return "vendored" if marked is None and is_vendored(path) else None
+
+
+def is_vendored(path: str) -> bool:
+    """Whether a path says that the file was taken from another project."""
+    return not _VENDORED.isdisjoint(path.split("/")[:-1])
 
 
 def _generated(path: str, attributes: "Attributes") -> str | None:
@@ -91,7 +91,7 @@ def _generated(path: str, attributes: "Attributes") -> str | None:
     name = path.rsplit("/", 1)[-1].lower()
     if marked is False:
         return None
-    if name in _LOCKS:
+    if is_lock(path):
         return "lock file"
     if name.endswith(".snap"):
         return "generated"
@@ -122,19 +122,38 @@ def _has_generated_header(content: bytes) -> bool:
 
 
 def choose(entries: Iterable[Entry], attributes: "Attributes", limits: Limits) -> tuple[list[Entry], list[Skipped]]:
-    """The entries to look into, in GitHub's order, and the others; generated files do not use up the limit."""
+    """The entries to look into, those that matter most first, and the others.
+
+    Generated files do not use up the limit, and a deletion, of which nothing is left to look at, comes last.
+    """
     look: list[Entry] = []
     skipped: list[Skipped] = []
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: (_is_deletion(entry), _kind(entry.name))):
         if reason := odd_name(entry.path, limits):
-            skipped.append(Skipped(entry.name, reason, matters=True))
+            skipped.append(_unseen(entry, reason))
         elif reason := skipped_by_name(entry, attributes):
             skipped.append(Skipped(entry.name, reason))
         elif len(look) >= limits.files:
-            skipped.append(Skipped(entry.name, f"more than {limits.files:,} files changed", matters=True))
+            skipped.append(_unseen(entry, f"more than {limits.files:,} files changed"))
         else:
             look.append(_without_special_base(entry))
     return look, skipped
+
+
+def _is_deletion(entry: Entry) -> bool:
+    return entry.letter == "D"
+
+
+def _kind(name: str) -> int:
+    """Source of the program is 0, what is neither source nor a test 1, a test 2."""
+    if is_test(name):
+        return 2
+    return 0 if is_source(name) else 1
+
+
+def _unseen(entry: Entry, reason: str) -> Skipped:
+    """An entry that would have been looked into; of a deleted file there is nothing to see."""
+    return Skipped(entry.name, reason, matters=not _is_deletion(entry))
 
 
 def _without_special_base(entry: Entry) -> Entry:
@@ -162,7 +181,7 @@ def within_sizes(
         elif total + sum(sizes[blob] for blob in entry.blobs) > limits.all_content_bytes:
             reason = f"the changed files are larger than {limits.all_content_bytes:,} bytes together"
         if reason:
-            skipped.append(Skipped(entry.name, reason, matters=True))
+            skipped.append(_unseen(entry, reason))
         else:
             look.append(entry)
             total += sum(sizes[blob] for blob in entry.blobs)
@@ -184,7 +203,7 @@ def within_diff(
         elif lines + patch.lines > limits.lines or size + patch.bytes > limits.bytes:
             reason = f"the whole diff is larger than {limits.lines:,} lines or {limits.bytes:,} bytes"
         if reason:
-            skipped.append(Skipped(entry.name, reason, matters=True))
+            skipped.append(_unseen(entry, reason))
         else:
             files.append(file_change(entry, patch))
             lines, size = lines + patch.lines, size + patch.bytes
@@ -192,15 +211,18 @@ def within_diff(
 
 
 def summarised(skipped: Collection[Skipped], limits: Limits) -> tuple[NotLookedAt, ...]:
-    """The skipped files; of each reason the first ``limits.named`` by name and the rest as one line."""
+    """The skipped files: source first, tests last, then what does not matter.
+
+    Of each reason the first ``limits.named`` are named and the rest is one line.
+    """
     return tuple(_summary(skipped, limits.named))
 
 
 def _summary(skipped: Collection[Skipped], named: int) -> Iterator[NotLookedAt]:
-    def key(item: Skipped) -> tuple[bool, str]:
-        return not item.matters, item.reason
+    def key(item: Skipped) -> tuple[bool, int, str]:
+        return not item.matters, _kind(item.name) if item.matters else 0, item.reason
 
-    for (minor, reason), group in groupby(sorted(skipped, key=key), key=key):
+    for (minor, _, reason), group in groupby(sorted(skipped, key=key), key=key):
         names = [item.name for item in group]
         for name in names[:named]:
             yield NotLookedAt(path=name, reason=reason, matters=not minor)

@@ -1,5 +1,7 @@
 """What git prints becomes values, for every kind of file and every kind of name."""
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,8 @@ from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
 from workspace.diff import Entry, Limits, parse_raw, printable
+from workspace.git import Git, Output
+from workspace.objects import Objects
 from workspace.selection import choose, skipped_by_content
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 31))
@@ -142,6 +146,82 @@ async def test_three_hundred_and_five_files_are_three_hundred_and_a_note(author:
     assert change.total_files == 355
     assert [item.path for item in change.not_looked_at if item.matters] == [f"f{i}" for i in range(300, 305)]
     assert ("30 more files", "vendored") in reasons(change).items()
+
+
+async def test_source_comes_first_and_tests_last(author: Author):
+    after = {f"aa/test_{n}.py": "x\n" for n in range(3)} | {f"docs/{n}.md": "x\n" for n in range(3)}
+    after |= {f"z/{n}.py": "x\n" for n in range(3)}
+
+    change = await compare(author, {"a": "1\n"}, after, Limits(files=5))
+    assert [file.path for file in change.files] == ["docs/0.md", "docs/1.md", "z/0.py", "z/1.py", "z/2.py"]
+    assert [item.path for item in change.not_looked_at] == [
+        "docs/2.md", "aa/test_0.py", "aa/test_1.py", "aa/test_2.py"
+    ]  # fmt: skip
+    assert all(item.matters for item in change.not_looked_at)
+
+
+async def test_what_was_not_looked_at_is_named_by_kind_whatever_the_reason(author: Author):
+    after = {
+        "a_test.py": "x\n" * 60,
+        "b.md": "x\n" * 60,
+        "z1.py": "x" * 20_000,
+        "z2.py": "x\n" * 60,
+        "z3.py": "x\n" * 60,
+    }
+    change = await compare(author, {"a": "1\n"}, after, Limits(file_lines=50, content_bytes=10_000, named=1))
+    assert [item.path for item in change.not_looked_at] == ["z2.py", "1 more file", "z1.py", "b.md", "a_test.py"]
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(files=2), Limits(lines=5), Limits(all_content_bytes=12), Limits(name_bytes=3)]
+)
+async def test_a_deletion_pushes_nothing_out_and_is_nothing_to_look_at(author: Author, limits: Limits):
+    before = {f"a{n}.py": f"{n}\n" * 3 for n in range(4)}
+    change = await compare(author, before, {**dict.fromkeys(before), "y.c": "1\n", "z.c": "2\n"}, limits)
+
+    assert {"y.c", "z.c"} <= {file.path for file in change.files}
+    assert change.not_looked_at
+    assert not any(item.matters for item in change.not_looked_at)
+    assert [each.path for each in change.touched if each.is_gone] == list(before)
+
+
+async def test_what_is_touched_is_known_beyond_the_limits(author: Author):
+    same = "".join(f"{n}\n" for n in range(20))
+    before = {"a.py": same, "b.py": same + "x\n", "c.py": "1\n", "logo.png": "1\n"}
+    after = {"a.py": None, "new/a.py": same, "b.py": None, "c.py": "1\n2\n", "logo.png": "2\n"}
+    change = await compare(author, before, after, Limits(files=1))
+    assert {each.path: (each.old_path, each.is_gone, each.lines) for each in change.touched} == {
+        "b.py": (None, True, None),
+        "c.py": (None, False, 1),
+        "logo.png": (None, False, None),
+        "new/a.py": ("a.py", False, 0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("tests/test_a.py", True),
+        ("src/deep/er/a_test.go", True),
+        ("app/a.py", False),
+        ("spec/openapi.yaml", False),
+        ("third_party/x/tests/test_x.py", False),
+        ("vendor/x_test.go", False),
+    ],
+)
+async def test_whether_a_project_has_tests(author: Author, path: str, is_one: bool):
+    base = author.commit({"README.md": "x\n", path: "x\n"})
+    assert await Objects(Git(author.tree / ".git")).has_tests(base) is is_one
+
+
+async def test_a_project_too_large_to_list_is_taken_for_one_with_tests(author: Author):
+    class Small(Git):
+        async def run(self, *arguments: str | bytes, **given: Any) -> Output:
+            given["most"] = 10
+            return await super().run(*arguments, **given)
+
+    base = author.commit({f"a{n}.py": "x\n" for n in range(20)})
+    assert await Objects(Small(author.tree / ".git")).has_tests(base)
 
 
 async def test_an_oversize_file_does_not_push_out_the_small_ones(author: Author):
