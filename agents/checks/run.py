@@ -18,6 +18,7 @@ from domain.changes import Change, FileVersions
 from domain.configuration import Linter
 from domain.errors import ToolError
 from domain.findings import Finding, Layer, RawFinding
+from domain.paths import is_lock, is_manifest
 from domain.ports import DependencyChange
 from domain.redaction import unquoted
 from domain.review import LayerReport, ToolRun
@@ -61,10 +62,11 @@ async def run_checks(
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
         outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
-    outcomes.append(_compared_dependencies(change, dependencies))
+    if dependencies is not None:
+        outcomes.append(_compared_dependencies(change, dependencies))
     outcomes = _with_unparsed(outcomes)
     silenced = silencing.added(files)
-    layers = _with_silenced(_layers(outcomes, dependencies is not None), silenced, origin)
+    layers = _with_silenced(_layers(outcomes, _not_compared(change, dependencies)), silenced, origin)
     return CheckResult(_kept(files, outcomes), layers, silencing.lines(silenced) if silencing.counts(origin) else 0)
 
 
@@ -193,9 +195,17 @@ def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
     return replace(outcome, report=replace(outcome.report, problem=problem))
 
 
-def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange] | None) -> _Outcome:
-    found = vulnerable(change, dependencies or ())
-    return _Outcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies or ())), 0.0)
+def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> _Outcome:
+    found = vulnerable(change, dependencies)
+    return _Outcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
+
+
+def _not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
+    """What to say where there is no comparison; nothing if there was nothing to compare."""
+    listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
+    if dependencies is not None or not any(each.has_new_content for each in listing):
+        return None
+    return "Dependencies were not compared: the repository has no dependency graph."
 
 
 def _kept(files: Sequence[Subject], outcomes: Sequence[_Outcome]) -> tuple[Finding, ...]:
@@ -236,8 +246,8 @@ def _order(finding: Finding) -> tuple[int, str, int, str]:
     return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
 
 
-def _layers(outcomes: Sequence[_Outcome], compared: bool) -> tuple[LayerReport, ...]:
-    return tuple(_layer(layer, outcomes, compared) for layer in (Layer.static, Layer.security))
+def _layers(outcomes: Sequence[_Outcome], on_security: str | None) -> tuple[LayerReport, ...]:
+    return _layer(Layer.static, outcomes), _layer(Layer.security, outcomes, on_security)
 
 
 def _with_silenced(
@@ -252,12 +262,9 @@ def _with_silenced(
     )
 
 
-def _layer(layer: Layer, outcomes: Sequence[_Outcome], compared: bool) -> LayerReport:
+def _layer(layer: Layer, outcomes: Sequence[_Outcome], said: str | None = None) -> LayerReport:
     mine = [outcome for outcome in outcomes if outcome.layer is layer]
-    notes = [outcome.report.note for outcome in mine if outcome.report.note]
-    if layer is Layer.security and not compared:
-        mine = [outcome for outcome in mine if outcome.tool != "dependencies"]
-        notes.append("Dependencies were not compared: the repository has no dependency graph.")
+    notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
     missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)
     return LayerReport(
         layer=layer,

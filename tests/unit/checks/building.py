@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping
 
-from domain.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk
+from domain.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk, Touched
 
 Versions = Mapping[str, tuple[str | bytes | None, str | bytes | None]]
 
@@ -41,7 +41,13 @@ def change_of(files: Versions) -> tuple[Change, dict[str, FileVersions]]:
     """A change and its content from path → (content at the merge base, content at head)."""
     changes = tuple(file_change(path, _text(base), _text(head)) for path, (base, head) in files.items())
     change = Change(
-        merge_base="a" * 40, head_sha="b" * 40, files=changes, total_files=len(changes), additions=0, deletions=0
+        merge_base="a" * 40,
+        head_sha="b" * 40,
+        files=changes,
+        total_files=len(changes),
+        additions=0,
+        deletions=0,
+        touched=tuple(Touched(path=path, is_gone=head is None) for path, (_, head) in files.items()),
     )
     contents = {path: FileVersions(base=_bytes(base), head=_bytes(head)) for path, (base, head) in files.items()}
     return change, contents

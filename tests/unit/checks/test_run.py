@@ -1,6 +1,8 @@
 """Both layers as the reviewer meets them: real tools on both versions of a change."""
 
+import base64
 import shlex
+from hashlib import sha512
 
 import pytest
 
@@ -191,6 +193,43 @@ async def test_vulnerable_dependencies(toolbox: Toolbox) -> None:
     assert rules["dependency/GHSA-aaaa-bbbb-cccc"].severity is Severity.error
     assert await found(toolbox, files, dependencies=[old]) == {}
     assert await found(toolbox, files, dependencies=[old, added]) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "is_said"),
+    [
+        ("requirements.txt", "a==1\n", "a==2\n", True),
+        ("web/package-lock.json", None, "{}\n", True),
+        ("go.mod", "module a\n", None, False),
+        ("app.py", "x = 1\n", "x = 2\n", False),
+    ],
+)
+async def test_that_dependencies_were_not_compared_is_said_where_there_are_some(
+    toolbox: Toolbox, path: str, before: str | None, after: str | None, is_said: bool
+) -> None:
+    files: Versions = {path: (before, after), "b.txt": (None, "x\n")}
+    alone = await checked(toolbox, files, dependencies=None)
+    compared = await checked(toolbox, files, dependencies=())
+    assert ("Dependencies were not compared" in (alone.layers[1].note or "")) is is_said
+    assert "Dependencies" not in (compared.layers[1].note or "")
+    assert ["dependencies" in {tool.tool for tool in result.layers[1].tools} for result in (alone, compared)] == [
+        False,
+        True,
+    ]
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()[:64]
+
+
+async def test_a_private_key_exchanged_below_its_header_is_found_and_never_quoted(toolbox: Toolbox) -> None:
+    old, new = ([sha512(f"{name}{n}".encode()).digest() for n in range(8)] for name in ("old", "new"))
+    form = "-----BEGIN {0}-----\n{1}\n-----END {0}-----\n"
+    before, after = (form.format("PRIVATE " + "KEY", "\n".join(map(_base64, body))) for body in (old, new))
+    result = await checked(toolbox, {"deploy.pem": (before, after)})
+    assert [(f.rule, f.line) for f in result.findings] == [("secret/private-key", 2)]
+    assert not any(_base64(line)[:20] in repr(result) for line in new)
+    assert (await checked(toolbox, {"deploy.pem": (before, before + "\n")})).findings == ()
 
 
 async def test_fingerprints_survive_a_push_that_moves_lines(toolbox: Toolbox) -> None:
