@@ -13,7 +13,7 @@ from domain.review import LayerReport, Review, Risk, RiskLevel
 from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide
 from safety.eligibility import is_looked_at
-from safety.risk import Author, assess, reassess
+from safety.risk import Author, assess, lacks_tests, reassess
 from workspace.objects import Code, Objects
 from workspace.passing import passing
 
@@ -89,6 +89,7 @@ async def check(
         origin=_origin(author, trusted),
     )
     findings = tuple(place(finding, change) for finding in checked.findings)
+    has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     return Checked(
         merge_base=change.merge_base,
         head_sha=change.head_sha,
@@ -100,7 +101,7 @@ async def check(
         layers=checked.layers,
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
-        risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing),
+        risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing, has_tests),
     )
 
 
@@ -163,6 +164,7 @@ def draw(checked: Checked, model: ModelPart) -> Review:
         findings=findings,
         layers=layers,
         not_looked_at=not_looked_at,
+        changed=checked.paths,
         sandbox=checked.sandbox,
         risk=risk,
         decision=verdict.decision,

@@ -1,12 +1,13 @@
 """Scores the risk of a change from 0 to 100, with every part of the score named (CONTRACT, Risk)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from domain.changes import Change, ChangeStatus, FileChange
+from domain.changes import Change, Touched
 from domain.findings import RawFinding, Severity
 from domain.globs import matches
+from domain.paths import is_manifest, is_source, is_test, namesake
 from domain.review import Risk, RiskLevel, RiskPart
 
 
@@ -20,16 +21,26 @@ class Author:
 
 @dataclass(frozen=True)
 class Area:
-    """Paths where a mistake costs more than elsewhere."""
+    """Files where a mistake costs more than elsewhere.
+
+    :param points: for a change that is not small; see :data:`_FULL`.
+    :param covers: whether a path belongs to it.
+    :param guards: whether its files protect the others, so that taking one away or putting one there counts, too.
+    """
 
     code: str
     points: int
     text: str
-    pattern: re.Pattern[str]
+    covers: Callable[[str], bool]
+    guards: bool = False
 
 
-def _area(code: str, points: int, text: str, pattern: str) -> Area:
-    return Area(code, points, text, re.compile(pattern, re.IGNORECASE))
+def _area(code: str, points: int, text: str, covers: Callable[[str], object], *, guards: bool = False) -> Area:
+    return Area(code, points, text, lambda path: bool(covers(path)) and not is_test(path), guards)
+
+
+def _like(pattern: str) -> Callable[[str], object]:
+    return re.compile(pattern, re.IGNORECASE).search
 
 
 _AREAS = (
@@ -37,31 +48,38 @@ _AREAS = (
         "access",
         20,
         "Touches authentication, permissions, cryptography or payments",
-        r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
-        r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
-        r"|payments?|billing)([/_.-]|$)",
+        _like(
+            r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
+            r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
+            r"|payments?|billing|m?tls|ssl|sshd?|x509|certs?|certificates?|pki|hmac|jw[tks]|jwks|saml2?|oidc|openid|sso|ldap"
+            r"|kerberos|csrf|rbac|mfa|totp|webauthn)([/_.-]|$)"
+        ),
     ),
     _area(
-        "pipeline", 15, "Touches continuous integration", r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"
+        "pipeline",
+        15,
+        "Touches continuous integration",
+        _like(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
+        guards=True,
     ),
-    _area("owners", 15, "Touches who must review what", r"(^|/)CODEOWNERS$"),
-    _area("migration", 12, "Touches database migrations", r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
+    _area("owners", 15, "Touches who must review what", _like(r"(^|/)CODEOWNERS$"), guards=True),
+    _area(
+        "migration",
+        12,
+        "Touches database migrations",
+        _like(r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
+    ),
     _area(
         "infrastructure",
         10,
         "Touches how the software is built or deployed",
-        r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/",
+        _like(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
-    _area(
-        "dependencies",
-        6,
-        "Touches dependencies",
-        r"(^|/)(requirements[^/]*\.(txt|in)|requirements/.*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|Pipfile"
-        r"|package\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml)$",
-    ),
+    _area("dependencies", 6, "Touches dependencies", is_manifest),
 )
 _SENSITIVE = 20  # points for a path the repository calls sensitive
 _MOST_FOR_AREAS = 40
+_FULL = 20  # changed lines from which an area counts in full; it counts a third at least
 
 _SIZES = ((1000, 20), (500, 14), (200, 8), (50, 3))  # changed lines above → points
 _SPREADS = ((50, 10), (20, 6), (10, 3))  # files above → points
@@ -69,13 +87,8 @@ _FINDINGS = {Severity.critical: (40, 60), Severity.error: (12, 30), Severity.war
 
 _SILENCING = 4  # points for comments that keep a tool from speaking
 
-_TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$")
-_SOURCE = re.compile(r"\.(py|js|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|c|cc|cpp|h|hpp|swift|scala|sh)$")
-
-
-def is_test(path: str) -> bool:
-    """Whether a path looks like a test."""
-    return _TEST.search(path) is not None
+_TESTED = 30  # new lines of source up to which nobody is asked for a test
+_NO_TESTS = ("__init__.py", "conftest.py")  # they stand among tests
 
 
 def level(score: int) -> RiskLevel:
@@ -92,18 +105,21 @@ def assess(
     author: Author = Author(),
     sensitive: Sequence[str] = (),
     silencing: int = 0,
+    has_tests: bool = True,
 ) -> Risk:
     """The risk of a change.
 
     :param findings: what the layers found so far.
     :param sensitive: glob patterns of the repository's configuration (``paths.sensitive``).
     :param silencing: how many added lines hold a comment that keeps a tool from speaking.
+    :param has_tests: whether there was any test before the change.
     """
     parts = [
         *_size(change),
-        *_areas(change.paths or [file.path for file in change.files], sensitive),
+        *_areas(change.touched, sensitive),
         *_from_findings(findings),
-        *_tests(change.files),
+        *(_untested(change) if has_tests else ()),
+        *_deleted_tests(change.touched),
         *_coverage(change),
         *_silencing(silencing),
         *_author(author),
@@ -132,20 +148,42 @@ def _size(change: Change) -> list[RiskPart]:
     ]
 
 
-def _areas(changed: Sequence[str], sensitive: Sequence[str]) -> list[RiskPart]:
+def _areas(touched: Sequence[Touched], sensitive: Sequence[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
-    marked = [path for path in changed if matches(path, sensitive)]
-    hits = [(_SENSITIVE, "sensitive", "Touches paths this repository calls sensitive", marked)]
-    for area in _AREAS:
-        paths = [path for path in changed if area.pattern.search(path) and not is_test(path)]
-        hits.append((area.points, area.code, area.text, paths))
-    for points, code, text, paths in hits:
-        if paths:  # named also where the most that areas may count is reached
-            counted = min(points, left)
-            parts.append(RiskPart(code=f"area.{code}", points=counted, text=f"{text}: {_named(paths)}"))
-            left -= counted
+    theirs = Area(
+        "sensitive",
+        _SENSITIVE,
+        "Touches paths this repository calls sensitive",
+        lambda path: matches(path, sensitive),
+        guards=True,
+    )
+    for area in (theirs, *_AREAS):
+        hits = [each for each in touched if _is_hit(area, each)]
+        if hits:  # named also where the most that areas may count is reached
+            points = min(_weighed(area, hits), left)
+            text = f"{area.text}: {_named([_inside(area, each) for each in hits])}"
+            parts.append(RiskPart(code=f"area.{area.code}", points=points, text=text))
+            left -= points
     return parts
+
+
+def _is_hit(area: Area, file: Touched) -> bool:
+    """A deletion or a mere move says nothing about the content, but may take a guard away or bring one in."""
+    is_inside, was_inside = area.covers(file.path), area.covers(file.old_path or file.path)
+    if area.guards and (file.is_gone or is_inside != was_inside):
+        return is_inside or was_inside
+    return is_inside and file.has_new_content
+
+
+def _inside(area: Area, file: Touched) -> str:
+    return file.path if area.covers(file.path) else file.old_path or file.path
+
+
+def _weighed(area: Area, hits: Sequence[Touched]) -> int:
+    """The points of an area, by the number of lines changed there; what nobody counted may be many."""
+    lines = sum(_FULL if each.lines is None else each.lines for each in hits)
+    return max(area.points // 3, area.points * min(lines, _FULL) // _FULL)
 
 
 def _from_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
@@ -164,20 +202,31 @@ def _from_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
     return parts
 
 
-def _tests(files: Sequence[FileChange]) -> list[RiskPart]:
-    parts: list[RiskPart] = []
-    added = sum(file.additions for file in files if _SOURCE.search(file.path) and not is_test(file.path))
-    tested = any(is_test(file.path) and file.status is not ChangeStatus.deleted for file in files)
-    if added > 30 and not tested:
-        parts.append(RiskPart(code="tests.none", points=8, text=f"{added} new lines of source and no test changed"))
-    gone = [
-        file.path
-        for file in files
-        if is_test(file.path) and file.status is ChangeStatus.deleted and not file.path.endswith("/__init__.py")
+def lacks_tests(change: Change) -> bool:
+    """Whether a change adds source to speak of and touches no test."""
+    is_tested = any(is_test(each.path) and not each.is_gone for each in change.touched)
+    return _new_source(change) > _TESTED and not is_tested
+
+
+def _new_source(change: Change) -> int:
+    return sum(file.additions for file in change.files if is_source(file.path) and not is_test(file.path))
+
+
+def _untested(change: Change) -> list[RiskPart]:
+    if not lacks_tests(change):
+        return []
+    text = f"{_new_source(change)} new lines of source and no test changed"
+    return [RiskPart(code="tests.none", points=8, text=text)]
+
+
+def _deleted_tests(touched: Sequence[Touched]) -> list[RiskPart]:
+    """Tests that are gone although what they tested, as far as names tell, is still there."""
+    gone = [each.path for each in touched if each.is_gone and is_source(each.path)]
+    obsolete = {namesake(path) for path in gone if not is_test(path)}
+    missed = [
+        path for path in gone if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
     ]
-    if gone:
-        parts.append(RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_named(gone)}"))
-    return parts
+    return [RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_named(missed)}")] if missed else []
 
 
 def _coverage(change: Change) -> list[RiskPart]:

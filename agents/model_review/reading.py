@@ -8,7 +8,7 @@ from agents.model_review.rendering import LONGEST_LINE, Redact, Shown, render
 from agents.tokens import estimate
 from domain.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, NotLookedAt
 from domain.globs import matches
-from safety.risk import is_test
+from domain.paths import is_test
 
 _PROSE = {".md", ".rst", ".txt", ".adoc", ".po", ".pot"}
 _DATA = {".csv", ".tsv", ".svg", ".ipynb", ".snap", ".map", ".lock", ".json5", ".geojson", ".sum", ".golden"}

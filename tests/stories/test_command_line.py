@@ -17,7 +17,7 @@ CODES = [
     ({"app.py": "x = 2\n"}, 0),
     ({"settings.py": 'KEY = "AKIA' + 'Q3EGRZ7VJX2MNB5T"\n'}, 1),
     ({f"f{number}.py": RISKY for number in range(60)}, 0),  # of medium risk, and nothing that blocks
-    ({f"f{number}.py": RISKY for number in range(60)} | {"auth.py": RISKY, "CODEOWNERS": "* @a\n"}, 3),
+    ({f"f{number}.py": RISKY for number in range(60)} | {"auth.py": 3 * RISKY, "CODEOWNERS": "* @a\n" * 20}, 3),
 ]
 
 

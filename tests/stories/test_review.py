@@ -294,7 +294,7 @@ async def test_base_changed(told: Story) -> None:
 
 async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
-    files = {"auth/session.py": "VALUE = 1\n", ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
+    files = {"auth/session.py": "VALUE = 1\n" * 20, ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
@@ -306,7 +306,7 @@ async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
 
 async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
-    files = {"auth/session.py": "VALUE = 1\n", "deploy/run.tf": "# nothing\n"}
+    files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.tf": "# nothing\n" * 20}
     head = await alice.push(repository, "feature", files, base="main")
     await alice.open_pull_request(repository, "feature")
     await told.rest()

@@ -2,16 +2,30 @@
 
 import pytest
 
-from domain.changes import Change, ChangeStatus, FileChange
-from safety.risk import assess
+from domain.changes import Change, ChangeStatus, FileChange, Touched
+from safety.risk import assess, lacks_tests
+
+SOME = 5  # changed lines
 
 
-def _parts(path: str, status: ChangeStatus = ChangeStatus.modified) -> set[str]:
-    file = FileChange(path=path, status=status, additions=1, deletions=1)
-    change = Change(
-        merge_base="a", head_sha="b", files=(file,), not_looked_at=(), total_files=1, additions=1, deletions=1
+def _change(*touched: Touched, files: tuple[FileChange, ...] = ()) -> Change:
+    return Change(
+        merge_base="a",
+        head_sha="b",
+        files=files,
+        touched=touched,
+        total_files=len(touched),
+        additions=0,
+        deletions=0,
     )
-    return {part.code for part in assess(change, ()).parts}
+
+
+def _points(*touched: Touched) -> dict[str, int]:
+    return {part.code: part.points for part in assess(_change(*touched), ()).parts}
+
+
+def _new(path: str, lines: int) -> tuple[Touched, FileChange]:
+    return Touched(path=path, lines=lines), FileChange(path=path, status=ChangeStatus.added, additions=lines)
 
 
 @pytest.mark.parametrize(
@@ -32,32 +46,149 @@ def _parts(path: str, status: ChangeStatus = ChangeStatus.modified) -> set[str]:
         ("src/oauth2/flow.py", "area.access"),
         ("lib/authorize.rb", "area.access"),
         ("tests/test_auth.py", None),
+        ("tests/data/package.json", None),
     ],
 )
 def test_areas(path: str, part: str | None) -> None:
-    assert _parts(path) == ({part} if part else set())
+    assert set(_points(Touched(path=path, lines=SOME))) == ({part} if part else set())
 
 
 @pytest.mark.parametrize(
-    ("path", "is_one"), [("tests/test_a.py", True), ("web/a.spec.ts", True), ("tests/unit/__init__.py", False)]
+    ("path", "is_one"),
+    [
+        ("src/urllib3/util/ssl_.py", True),
+        ("lib/tls/handshake.c", True),
+        ("pkg/ssh/client.go", True),
+        ("src/cryptography/x509/name.py", True),
+        ("deployment/certs/server.pem", True),
+        ("app/jwt-filter.ts", True),
+        ("web/saml2.rb", True),
+        ("src/hassle.py", False),
+        ("app/subtls.py", False),
+        ("app/pushsh.py", False),
+        ("app/concerts/list.py", False),
+        ("app/certain.py", False),
+        ("app/lesson.py", False),
+        ("app/ajwt.py", False),
+        ("app/samling.py", False),
+        ("docs/tls.html", False),
+        ("tests/test_ssl.py", False),
+        ("notes/ssh.md", False),
+    ],
+)
+def test_what_guards_a_connection_is_access_by_whole_words(path: str, is_one: bool) -> None:
+    assert ("area.access" in _points(Touched(path=path, lines=SOME))) is is_one
+
+
+@pytest.mark.parametrize(
+    ("lines", "access", "pipeline", "owners"),
+    [(1, 6, 5, 5), (3, 6, 5, 5), (10, 10, 7, 7), (20, 20, 15, 15), (500, 20, 15, 15), (None, 20, 15, 15)],
+)
+def test_areas_count_by_how_much_is_changed_there(lines: int | None, access: int, pipeline: int, owners: int) -> None:
+    assert _points(Touched(path="app/auth.py", lines=lines)) == {"area.access": access}
+    assert _points(Touched(path=".github/workflows/ci.yml", lines=lines)) == {"area.pipeline": pipeline}
+    assert _points(Touched(path="CODEOWNERS", lines=lines)) == {"area.owners": owners}
+
+
+def test_lines_of_an_area_are_counted_together() -> None:
+    small = [Touched(path=f"auth/{number}.py", lines=5) for number in range(4)]
+    assert _points(*small[:2]) == {"area.access": 10}
+    assert _points(*small) == {"area.access": 20}
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        Touched(path="demo/auth.py", lines=40, is_gone=True),
+        Touched(path="auth/new.py", old_path="app/old.py", lines=0),
+        Touched(path="migrations/b.py", old_path="migrations/a.py", lines=0),
+        Touched(path="deploy/run.sh", lines=0),
+        Touched(path="package.json", is_gone=True),
+        Touched(path=".github/workflows/b.yml", old_path=".github/workflows/a.yml", lines=0),
+    ],
+)
+def test_a_deletion_a_move_and_a_mode_bring_nothing_in(nothing: Touched) -> None:
+    assert _points(nothing) == {}
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        (Touched(path="CODEOWNERS", lines=1, is_gone=True), ("area.owners", "CODEOWNERS")),
+        (Touched(path="OLD", old_path=".github/CODEOWNERS", lines=0), ("area.owners", ".github/CODEOWNERS")),
+        (
+            Touched(path=".github/workflows/a.yml", old_path="docs/a.yml", lines=0),
+            ("area.pipeline", ".github/workflows/a.yml"),
+        ),
+        (Touched(path="core/a.c", lines=9, is_gone=True), ("area.sensitive", "core/a.c")),
+    ],
+)
+def test_taking_a_guard_away_or_putting_one_there_counts(guard: Touched, said: tuple[str, str]) -> None:
+    [part] = assess(_change(guard), (), sensitive=("core/**",)).parts
+    assert (part.code, part.text.rpartition(": ")[2]) == said
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [("tests/test_a.py", True), ("web/a.spec.ts", True), ("tests/unit/__init__.py", False), ("tests/a.json", False)],
 )
 def test_deleted_tests(path: str, is_one: bool) -> None:
-    assert ("tests.deleted" in _parts(path, ChangeStatus.deleted)) is is_one
+    assert ("tests.deleted" in _points(Touched(path=path, is_gone=True))) is is_one
+
+
+@pytest.mark.parametrize(
+    ("test", "source", "counts"),
+    [
+        ("tests/test_x.py", "app/x.py", False),
+        ("test/x.spec.ts", "src/x.ts", False),
+        ("web/x.test.tsx", "web/x.js", False),
+        ("pkg/x_test.go", "pkg/x.go", False),
+        ("src/test/java/PaymentTest.java", "src/main/java/Payment.java", False),
+        ("src/__tests__/x.js", "src/x.js", False),
+        ("tests/test_parser.py", "app/parser/__init__.py", False),
+        ("web/menu/index.test.ts", "web/menu/index.ts", False),
+        ("tests/test_x.py", "app/y.py", True),
+        ("tests/test_x.py", "web/x.ts", True),
+        ("tests/test_x.py", "docs/x.md", True),
+        ("tests/test_x.py", "tests/x.py", True),
+        ("web/menu/index.test.ts", "web/list/index.ts", True),
+    ],
+)
+def test_tests_that_go_with_what_they_tested(test: str, source: str, counts: bool) -> None:
+    gone = Touched(path=test, is_gone=True), Touched(path=source, is_gone=True)
+    assert ("tests.deleted" in _points(*gone)) is counts
+    assert "tests.deleted" in _points(gone[0], Touched(path=source, lines=SOME))
+
+
+def test_source_without_a_test_where_there_are_tests() -> None:
+    named, file = _new("app/a.py", 31)
+    change = _change(named, files=(file,))
+    assert lacks_tests(change)
+    assert [part.code for part in assess(change, ()).parts] == ["tests.none"]
+    assert assess(change, (), has_tests=False).parts == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "other", "lacks"),
+    [
+        (30, None, False),
+        (31, Touched(path="tests/test_b.py"), False),  # over the limits, and a test all the same
+        (31, Touched(path="tests/test_b.py", is_gone=True), True),
+        (31, Touched(path="app/b.py", lines=1), True),
+    ],
+)
+def test_what_counts_as_source_without_a_test(lines: int, other: Touched | None, lacks: bool) -> None:
+    named, file = _new("app/a.py", lines)
+    assert lacks_tests(_change(named, *filter(None, [other]), files=(file,))) is lacks
 
 
 @pytest.mark.parametrize(("lines", "said"), [(1, "Silences checks on 1 line"), (2, "Silences checks on 2 lines")])
 def test_comments_that_silence_checks_cost_a_little(lines: int, said: str) -> None:
-    change = Change(merge_base="a", head_sha="b", files=(), not_looked_at=(), total_files=0, additions=0, deletions=0)
-    assert assess(change, ()).parts == ()
-    assert [(part.points, part.text) for part in assess(change, (), silencing=lines).parts] == [(4, said)]
+    assert assess(_change(), ()).parts == ()
+    assert [(part.points, part.text) for part in assess(_change(), (), silencing=lines).parts] == [(4, said)]
 
 
 def test_what_areas_may_count_is_bounded_and_the_rest_is_named() -> None:
     paths = ("app/auth.py", ".github/workflows/ci.yml", "CODEOWNERS", "setup.py")
-    files = tuple(FileChange(path=path, status=ChangeStatus.modified, additions=1) for path in paths)
-    change = Change(
-        merge_base="a", head_sha="b", files=files, not_looked_at=(), total_files=4, additions=4, deletions=0
-    )
-    risk = assess(change, ())
-    assert risk.score == 40
-    assert [part.points for part in risk.parts] == [20, 15, 5, 0]
+    points = _points(*(Touched(path=path, lines=20) for path in paths))
+    assert points == {"area.access": 20, "area.pipeline": 15, "area.owners": 5, "area.dependencies": 0}
