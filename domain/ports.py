@@ -186,6 +186,15 @@ class NotMerged(BaseModel):
     said: str
 
 
+class Signature(BaseModel):
+    """Who makes a commit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    email: str
+
+
 class CheckResult(BaseModel):
     """The newest word of a check run or a commit status on a commit.
 
@@ -363,6 +372,10 @@ class CodeHost(Conversation, Merging, Protocol):
 
     async def git_credentials(self, repository: RepositoryRef) -> str:
         """The value of an ``Authorization`` header for git over HTTP."""
+        ...
+
+    async def signature(self, repository: RepositoryRef) -> Signature:
+        """The App's own name and address for commits, by which GitHub knows them as the App's."""
         ...
 
 

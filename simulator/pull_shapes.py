@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator import shapes
 from simulator.diff import FileDiff
 from simulator.gitstore import CommitInfo
-from simulator.state import Json, PullRequest, Repository, Review, ReviewComment, Thread, World, timestamp
+from simulator.state import Account, Json, PullRequest, Repository, Review, ReviewComment, Thread, World, timestamp
 
 PATCH_LINES = 20_000
 PATCH_BYTES = 500_000
@@ -105,10 +105,16 @@ def _person(name: str, email: str, date: str | None) -> Json:
     return {"name": name, "email": email, "date": date}
 
 
+def _account(world: World, email: str) -> Account | None:
+    """Whose address for commits it is; the simulation's host does not matter."""
+    name, _, host = email.partition("@")
+    known = host.startswith("users.noreply.")
+    return next((who for who in world.accounts.values() if known and who.email.partition("@")[0] == name), None)
+
+
 def commit(world: World, repository: Repository, found: CommitInfo) -> Json:
     url = f"{world.api_url}/repos/{repository.full_name}"
-    by_email = {who.email: who for who in world.accounts.values()}
-    author, committer = by_email.get(found.author_email), by_email.get(found.committer_email)
+    author, committer = _account(world, found.author_email), _account(world, found.committer_email)
     return {
         "sha": found.sha,
         "node_id": f"C_{found.sha}",

@@ -2,11 +2,11 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
+from domain.ports import Signature
 from workspace.git import Git
 
 _REGULAR = {b"100644", b"100755"}
@@ -16,18 +16,6 @@ class CannotCommit(CodeAccessError):
     """The files cannot be replaced as asked; the same again would not help."""
 
     recovery = Recovery.stop
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Who makes a commit.
-
-    GitHub shows an App's commits with its picture if the address is ``ID+SLUG[bot]@users.noreply.github.com``, with
-    the numeric id of the App's bot account.
-    """
-
-    name: str
-    email: str
 
 
 async def commit(

@@ -16,8 +16,9 @@ from weakref import WeakValueDictionary
 
 from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
+from domain.ports import Signature
 from workspace import commits
-from workspace.commits import CannotCommit, Signature
+from workspace.commits import CannotCommit
 from workspace.diff import DEFAULT, Limits
 from workspace.git import Git, Output, TooLarge, said
 from workspace.objects import Objects

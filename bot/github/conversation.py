@@ -128,7 +128,7 @@ class GitHubConversation(Conversation):
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._bot_id: int | None = None
+        self._bot: Account | None = None
 
     async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
         """The body of a review can be reacted to over GraphQL only."""
@@ -193,21 +193,21 @@ class GitHubConversation(Conversation):
         purpose = f"resolve a review thread in {repository.full_name}"
         await self._client.graphql(repository.installation_id, _RESOLVE, {"thread": thread_id}, purpose)
 
-    async def own_account(self, repository: RepositoryRef) -> int:
-        """The numeric id of the App's own bot account, by which alone what it wrote is known."""
-        if self._bot_id is None:
+    async def own_account(self, repository: RepositoryRef) -> Account:
+        """The App's own bot account; what it wrote is known by its numeric id alone."""
+        if self._bot is None:
             purpose = "find the App's own account"
             app = parse(App, await self._client.get_as_app("app", purpose), purpose)
             address = f"users/{segment(f'{app.slug}[bot]')}"
-            account = parse(Account, await self._client.get(repository.installation_id, address, purpose), purpose)
-            self._bot_id = account.id
-        return self._bot_id
+            data = await self._client.get(repository.installation_id, address, purpose)
+            self._bot = parse(Account, data, purpose)
+        return self._bot
 
     async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
         return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)
 
     async def _own(self, repository: RepositoryRef, remarks: Sequence[_Remark], marker: str) -> int | None:
-        ours = await self.own_account(repository)
+        ours = (await self.own_account(repository)).id
         mine = (
             one.id for one in remarks if one.user is not None and one.user.id == ours and marker in (one.body or "")
         )

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -43,6 +44,7 @@ from domain.ports import (
     DraftReview,
     InlineComment,
     PullRequest,
+    Signature,
 )
 from domain.runs import RepositoryRef
 
@@ -193,6 +195,12 @@ class GitHubHost(GitHubMerging, CodeHost):
     async def git_credentials(self, repository: RepositoryRef) -> str:
         token = await self._client.tokens.get(repository.installation_id)
         return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
+
+    async def signature(self, repository: RepositoryRef) -> Signature:
+        """GitHub's own address of the account: https://docs.github.com/account-and-profile/reference/email-addresses-reference"""
+        bot = await self.own_account(repository)
+        host = urlsplit(self._settings.web_url).hostname
+        return Signature(name=bot.login, email=f"{bot.id}+{bot.login}@users.noreply.{host}")
 
     async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"

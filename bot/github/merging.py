@@ -73,7 +73,7 @@ class GitHubMerging(GitHubConversation, Merging):
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
         """The App's own reviews whose body holds ``marker``, oldest first."""
         purpose = f"look for Forge's review on {repository.full_name}#{number}"
-        ours = await self.own_account(repository)
+        ours = (await self.own_account(repository)).id
         address = f"{repository_path(repository)}/pulls/{number}/reviews"
         items = await self._client.items(repository.installation_id, address, purpose)
         reviews = parse_all(ReviewShown, items, purpose)

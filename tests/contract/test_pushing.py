@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CodeAccessError, Recovery
+from domain.ports import Signature
+from simulator import pull_shapes
 from simulator.gitstore import Blob
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
-from workspace.commits import CannotCommit, Signature
+from workspace.commits import CannotCommit
 from workspace.mirror import Mirror, Mirrors
 from workspace.pushing import Moved, Pushed, Refused
 
-FORGE = Signature("forge[bot]", "77+forge[bot]@users.noreply.github.com")
+FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 CHANGED = CODE.replace("line 3\n", "line three\n").encode()
 
@@ -73,6 +75,16 @@ async def test_a_commit_says_who_made_it_and_is_the_same_when_repeated(stage: St
     assert (commit.author_name, commit.author_email) == (FORGE.name, FORGE.email)
     assert (commit.committer_name, commit.committer_date, commit.author_date) == (FORGE.name, AT, AT)
     assert commit.message == "Name line three"
+
+
+async def test_github_knows_the_apps_commit_as_its_own(stage: Stage, mirror: Mirror) -> None:
+    author = await stage.host.signature(stage.repository)
+    bot = stage.sim.app.bot
+    assert author == Signature(name="forge[bot]", email=f"{bot.id}+forge[bot]@users.noreply.127.0.0.1")
+    sha = await mirror.commit(stage.head, {"a.py": CHANGED}, "By the App", author, AT)
+    await mirror.push(sha, "topic", stage.head)
+    shown = pull_shapes.commit(stage.sim.world, stage.shelf, stage.shelf.git.commit(sha))
+    assert (shown["author"]["id"], shown["committer"]["id"]) == (bot.id, bot.id)
 
 
 async def test_blobs_that_are_not_here_are_neither_needed_nor_brought(stage: Stage, mirror: Mirror) -> None:
