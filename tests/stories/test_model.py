@@ -13,6 +13,7 @@ from simulator.state import PullRequest, Repository
 from tests.databases import fresh
 from tests.stories.driver import Story, story
 
+SHOP = {"README.md": "# Shop\n", "tests/test_shop.py": "def test_shop() -> None:\n    assert True\n"}
 FILLER = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
 PAY = FILLER + "\n\ndef total(prices: list[float]) -> float:\n    return sum(prices) / len(prices)\n"
 LINE = PAY.splitlines().index("    return sum(prices) / len(prices)") + 1
@@ -39,7 +40,7 @@ def finds(model: ScriptedModel) -> None:
 
 
 async def _opened(told: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+    repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
     await told.rest()
@@ -96,7 +97,7 @@ async def test_push_asks_only_about_what_is_new(read: Story, model: ScriptedMode
 
 async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel) -> None:
     finds(model)
-    repository, alice = read.repository({"README.md": "# Shop\n"})
+    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     bob = read.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"billing/pay.py": PAY}, base="main")
