@@ -44,6 +44,15 @@ def check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None
     return CheckText(title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
 
 
+def stopped_at(gate: Gate) -> CheckText:
+    """The check run of a phase that a gate stopped in the middle."""
+    return CheckText(
+        f"Waits for a person at {gate.name}",
+        f"{prose(gate.request.prompt, 500)}\n\n{reasons(gate.request.reasons)}\n\n"
+        f"**Next:** somebody who may decides at {code(check_name(gate.name))}, or writes one of these:\n\n{_options(gate)}",
+    )
+
+
 def comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
     head = f"**{_heading(gate)}** · {gate.shown_id} · head {code(gate.head_sha[:7])}"

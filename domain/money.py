@@ -8,6 +8,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from domain.runs import Phase
+from domain.verdicts import Check
 
 MICRO = 1_000_000
 
@@ -166,61 +167,51 @@ class Use(BaseModel):
     limit: int
 
 
-_NAMES = {
+SCOPES = {
     Scope.phase: "budget of the {phase} phase",
     Scope.run: "budget of this run",
     Scope.day: "budget of this repository for today (UTC)",
     Scope.installation: "ceiling of this installation for today (UTC)",
-}
-_ADVICE = {
-    Scope.phase: "Raise `budgets.phase.{phase}` in `.github/forge.yml`, or have a person review.",
-    Scope.run: "Raise `budgets.run` in `.github/forge.yml`, or have a person review.",
-    Scope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
-    Scope.installation: "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION.",
 }
 
 
 def uses(totals: Totals, limits: Limits, phase: Phase) -> list[Use]:
     """How far each limit is used, from the narrowest to the broadest."""
     return [
-        Use(name=_NAMES[scope].format(phase=phase.value), used=totals.of(scope), limit=limit)
+        Use(name=SCOPES[scope].format(phase=phase.value), used=totals.of(scope), limit=limit)
         for scope in Scope
         if (limit := limits.of(scope, phase)) is not None
     ]
 
 
 class Refusal(BaseModel):
-    """A call that was not made because its worst case would pass a limit. Amounts in micro-USD."""
+    """A call of a model that was not made, because a limit would be passed or a breaker is open.
+
+    :param gate: the gate at which a person can let it go on; None where only time or a setting can.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    scope: Scope
-    phase: Phase
-    current: int
-    limit: int
-    wanted: int
+    check: Check
+    gate: str | None = None
 
     @property
     def message(self) -> str:
-        name = _NAMES[self.scope].format(phase=self.phase.value)
-        return (
-            f"The model was not asked: the call could cost {shown(self.wanted)}, and of the {name}, "
-            f"{shown(self.limit)}, {shown(self.current)} is spent or reserved."
-        )
+        return f"The model was not asked: {self.check.reason.text}"
 
     @property
     def advice(self) -> str:
-        return _ADVICE[self.scope].format(phase=self.phase.value)
+        return self.check.suggestion
 
 
 class Reservation(BaseModel):
-    """Money set aside for one call, in micro-USD. ``warnings`` are the limits it comes close to."""
+    """Money set aside for one call, in micro-USD. ``warnings`` name the limits and breakers it comes close to."""
 
     model_config = ConfigDict(frozen=True)
 
     id: str
     amount: int = Field(ge=0)
-    warnings: tuple[Scope, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Outcome(StrEnum):

@@ -171,7 +171,7 @@ async def answered(database: Database) -> Sequence[tuple[Gate, Run]]:
         )
     )
     async with database.transaction() as session:
-        return [(_gate(gate), run.as_run()) for gate, run in (await session.execute(query)).tuples()]
+        return [(_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
 
 
 async def _found(database: Database, query: Select[GateRow]) -> Sequence[Gate]:

@@ -9,9 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
 from domain.ids import new_id
-from domain.runs import Phase
+from domain.runs import Phase, Run
+from domain.verdicts import Check
 from memory.database import TOLD, Database
 from memory.tables import EventRow
+from safety.breakers import Move
 
 
 def tell(
@@ -56,6 +58,27 @@ async def replay(database: Database, trace: str) -> Sequence[Event]:
         return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 
+_MOVES = {
+    EventType.run_started: True,
+    EventType.run_resumed: True,
+    EventType.run_waiting: False,
+    EventType.run_completed: False,
+    EventType.run_failed: False,
+    EventType.run_cancelled: False,
+}
+
+
+async def moves(session: AsyncSession, trace: str) -> Sequence[Move]:
+    """When a run worked and when it waited."""
+    query = (
+        select(EventRow.time, EventRow.type)
+        .where(EventRow.trace == trace, EventRow.type.in_([kind.value for kind in _MOVES]))
+        .order_by(EventRow.id)
+    )
+    rows = await session.execute(query)
+    return [Move(time, _MOVES[EventType(kind)]) for time, kind in rows]
+
+
 async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
     """How often each type of event happened in a run."""
     async with database.transaction() as session:
@@ -69,3 +92,20 @@ async def note_refusal(database: Database, trace: str, payload: dict[str, Any], 
     """Record that somebody was refused what they asked for (SPEC W5)."""
     async with database.transaction() as session:
         tell(session, trace, EventType.permission_refused, now, payload=payload)
+
+
+async def note_guard(database: Database, run: Run, phase: Phase, check: Check, turn: int, now: datetime) -> None:
+    """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new."""
+    payload = {
+        "name": check.name,
+        "turn": turn,
+        **check.reason.model_dump(include={"code", "text", "value", "threshold"}),
+    }
+    same = select(func.count()).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.guard_tripped.value,
+        EventRow.payload["turn"].as_integer() == turn,
+    )
+    async with database.transaction() as session:
+        if not await session.scalar(same):
+            tell(session, run.id, EventType.guard_tripped, now, source="guard", phase=phase, payload=payload)

@@ -6,11 +6,12 @@ insert. The turn is a row that is written first, so it holds across workers, pro
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, case, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.configuration import Breakers
 from domain.events import EventType
 from domain.ids import new_id
 from domain.money import (
@@ -30,12 +31,22 @@ from domain.money import (
 )
 from domain.ports import Clock
 from domain.runs import Phase, Run
-from memory import ledger
+from domain.verdicts import BreakerState, Check
+from memory import circuits, ledger
 from memory.database import Database, insert_new
 from memory.tables import BudgetRow, SpendRow
 from safety import money
+from safety.allowance import Allowance, Facts, allowance
+from safety.breakers import Call, Circuit, settled
 
 RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
+
+
+_USUAL = Breakers()
+
+
+Stop = Callable[[], Awaitable[None]]
+"""Raises when nothing may be started any more."""
 
 
 async def _never() -> None:
@@ -48,6 +59,7 @@ class StoredPurse:
     :param limits: what the repository configured.
     :param ceilings: the operator's limits, which a granted slice cannot pass either.
     :param stop: asked before every reservation; raises when nothing may be started any more (invariant 12).
+    :param breakers: their limits, as the repository configured them.
     """
 
     def __init__(
@@ -58,7 +70,8 @@ class StoredPurse:
         limits: Limits,
         clock: Clock,
         ceilings: Ceilings = NO_CEILINGS,
-        stop: Callable[[], Awaitable[None]] = _never,
+        stop: Stop = _never,
+        breakers: Breakers = _USUAL,
     ) -> None:
         self._database = database
         self._run = run
@@ -67,25 +80,58 @@ class StoredPurse:
         self._clock = clock
         self._ceilings = ceilings
         self._stop = stop
+        self._breakers = breakers
+        self._warned: set[str] = set()
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         await self._stop()
         now = self._clock.now()
+        provider, _, _ = model.partition(":")
         async with self._database.transaction() as session:
             await _take_turn(session, self._database.dialect, self._run.repository.installation_id)
             await self._give_up(session, step, now)
             limits = await self._granted(session)
-            totals = await _totals(session, self._run, self._phase, _day(now))
-            refused = money.refusal(amount, totals, limits, self._phase)
-            if refused is not None:
-                self._tell(session, EventType.budget_refused, now, refused.model_dump(mode="json"))
-                return refused
-            warnings = money.warnings(amount, totals, limits, self._phase)
-            reservation = Reservation(id=new_id(), amount=amount, warnings=warnings)
+            facts = await self._facts(session, provider, step, now)
+            asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
+            if asked.circuit != facts.circuit:
+                await circuits.store(session, self._run.repository.id, provider, asked.circuit)
+            self._tell_breakers(session, asked, facts.circuit, now)
+            if asked.refusal is not None:
+                self._tell(session, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
+                return asked.refusal
+            reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
             session.add(self._row(reservation, step, model, now))
-            facts = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": warnings}
-            self._tell(session, EventType.budget_reserved, now, facts)
+            told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
+            self._tell(session, EventType.budget_reserved, now, told)
             return reservation
+
+    async def _facts(self, session: AsyncSession, provider: str, step: str, now: datetime) -> Facts:
+        run = self._run
+        since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
+        granted = await session.scalar(select(BudgetRow.granted).where(BudgetRow.scope == _calls(run.id, self._phase)))
+        made = select(func.count()).where(SpendRow.run_id == run.id, SpendRow.phase == self._phase.value)
+        return Facts(
+            phase=self._phase,
+            totals=await _totals(session, run, self._phase, _day(now)),
+            calls=await session.scalar(made) or 0,
+            granted=granted or 0,
+            moves=await ledger.moves(session, run.id),
+            recent=await _recent(session, run.repository.id, provider, since),
+            circuit=await circuits.load(session, run.repository.id, provider),
+            caller=f"{run.id}/{step}",
+        )
+
+    def _tell_breakers(self, session: AsyncSession, asked: Allowance, before: Circuit, now: datetime) -> None:
+        """Every trip and every warning is an event; a warning once per limit and execution."""
+        if asked.refusal is not None:
+            self._tell(session, EventType.breaker_tripped, now, _said(asked.refusal.check))
+        if asked.circuit.state is BreakerState.half_open and before.state is not BreakerState.half_open:
+            self._tell(session, EventType.breaker_trial, now, {"name": "error_rate"})
+        for name in asked.warnings:
+            if name not in self._warned:
+                self._warned.add(name)
+                check = next((each for each in asked.checks if each.name == name), None)
+                self._tell(session, EventType.breaker_warning, now, {"name": name} if check is None else _said(check))
 
     async def uses(self) -> Sequence[Use]:
         """How far each limit is used now."""
@@ -112,12 +158,23 @@ class StoredPurse:
                 update(SpendRow)
                 .where(SpendRow.id == reservation.id, SpendRow.state == RESERVED)
                 .values(**values)
-                .returning(SpendRow.id)
+                .returning(SpendRow)
             )
             if changed is not None:
+                await self._settle_circuit(session, changed, receipt.outcome is Outcome.answered, now)
                 facts = {"spend": reservation.id, "amount": amount, "outcome": receipt.outcome.value}
                 self._tell(session, EventType.budget_settled, now, facts, receipt, amount)
         return amount
+
+    async def _settle_circuit(self, session: AsyncSession, row: SpendRow, answered: bool, now: datetime) -> None:
+        """The outcome of a trial closes the circuit or opens it again."""
+        provider, _, _ = row.model.partition(":")
+        before = await circuits.load(session, row.repository_id, provider)
+        after = settled(before, f"{row.run_id}/{row.step}", answered, self._breakers.error_rate, now)
+        if after != before:
+            await circuits.store(session, row.repository_id, provider, after)
+            kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
+            self._tell(session, kind, now, {"name": "error_rate", "provider": provider})
 
     async def _give_up(self, session: AsyncSession, step: str, now: datetime) -> None:
         """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged."""
@@ -294,6 +351,23 @@ async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> To
     row = (await session.execute(select(*sums).where(or_(mine, today)))).one()
     own, whole, daily, installation = map(int, row)
     return Totals(phase=own, run=whole, day=daily, installation=installation)
+
+
+async def _recent(session: AsyncSession, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
+    """How the calls of a provider ended that a repository made since a moment."""
+    days = [_day(since), _day(since + timedelta(days=1))]
+    query = select(SpendRow.settled_at, SpendRow.outcome).where(
+        SpendRow.repository_id == repository_id,
+        SpendRow.day.in_(days),
+        SpendRow.settled_at > since,
+        SpendRow.model.startswith(f"{provider}:", autoescape=True),
+    )
+    rows = await session.execute(query)
+    return [Call(at, outcome != Outcome.answered.value) for at, outcome in rows if at is not None]
+
+
+def _said(check: Check) -> dict[str, object]:
+    return {"name": check.name, **check.reason.model_dump(include={"code", "text", "value", "threshold"})}
 
 
 async def _take_turn(session: AsyncSession, dialect: str, installation_id: int) -> None:

@@ -157,7 +157,7 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
         via=saying.via,
         waived=allowed,
         cause=guid,
-        grants=(saying.grants or gate.request.grants) if approves else NO_SLICE,
+        grants=_granted(gate, saying.grants) if approves else NO_SLICE,
     )
     state = GateState.approved if approves else GateState.rejected
     decided = await gates.decide(services.database, gate.id, state, decision)
@@ -188,6 +188,14 @@ async def waiting(services: Services, repository: RepositoryRef, number: int, na
     if still:
         return still[-1]
     return gate_replies.too_late(meant[-1]) if meant else gate_replies.unknown(name, open_)
+
+
+def _granted(gate: Gate, named: Slice | None) -> Slice:
+    """What a person named; of what stopped the run and was not named, as much as the gate offers."""
+    offered = gate.request.grants
+    if named is None:
+        return offered
+    return Slice(amount=named.amount or offered.amount, calls=named.calls or offered.calls)
 
 
 def _stale(gate: Gate, saying: Saying) -> str | None:

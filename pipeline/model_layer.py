@@ -1,6 +1,8 @@
 """Layer 3 of a run: a model reads what is new, each call journaled and paid for once."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import cast
 
 from pydantic import BaseModel, JsonValue
 
@@ -26,16 +28,18 @@ from domain.changes import Change, FileChange, FileVersions, NotLookedAt
 from domain.configuration import Configuration
 from domain.errors import CodeAccessError, Superseded
 from domain.findings import Finding, Layer, place
+from domain.gates import Gate, GateState, digest
+from domain.money import Refusal
 from domain.ports import PullRequest
 from domain.redaction import OWN, outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
-from memory import checkpoints, permits, runs
-from memory.spend import StoredPurse
+from memory import answers, checkpoints, permits, runs
+from pipeline.gates import AtGate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
+from pipeline.watch import Watch, purse
 from safety.eligibility import needs_ok
-from safety.money import limits_of
 from workspace.mirror import Mirror
 
 
@@ -86,6 +90,7 @@ class ModelLayer:
         self._mirror = mirror
         self._configuration = configuration
         self._pull_request = pull_request
+        self._watch = Watch(services, run, Phase.review, configuration)
 
     async def read(self, checked: Checked) -> ModelPart:
         """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
@@ -107,15 +112,15 @@ class ModelLayer:
     async def _asked(self, checked: Checked, model: LanguageModel) -> ModelPart:
         plan = await self._journal.step("prepare questions", lambda: self._prepare(checked))
         prepared = Prepared.model_validate(plan)
-        answers = [await self._ask(question, Report, model) for question in prepared.plan.questions]
+        told = [await self._ask(question, Report, model) for question in prepared.plan.questions]
         weighed = Weighed.model_validate(
-            await self._journal.step("weigh answers", lambda: self._weigh(checked, prepared, answers))
+            await self._journal.step("weigh answers", lambda: self._weigh(checked, prepared, told))
         )
         kept = weighed.candidates
         if weighed.second is not None:
-            answers.append(await self._ask(weighed.second, Verdicts, model))
-            kept = confirmed(weighed.candidates, answers[-1])
-        return self._part(prepared, answers, kept, weighed.gone, model)
+            told.append(await self._ask(weighed.second, Verdicts, model))
+            kept = confirmed(weighed.candidates, told[-1])
+        return self._part(prepared, told, kept, weighed.gone, model)
 
     async def _earlier(self) -> JsonValue:
         previous = await self._previous()
@@ -141,7 +146,7 @@ class ModelLayer:
             change if since is None else narrowed(change, since),
             versions,
             (*checked.findings, *carried),
-            intent=Intent(title=self._pull_request.title),
+            intent=Intent(title=self._pull_request.title, conditions=await self._watch.conditions()),
             earlier=await self._as_they_were(changed, previous, since),
             never_send=self._configuration.review.never_send,
             redact=outgoing,
@@ -175,18 +180,43 @@ class ModelLayer:
         return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
 
     async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
-        async def asked() -> JsonValue:
-            answer = await ask(question, schema, model, self._purse())
-            return OWN.values(answer.model_dump(mode="json"))  # what a provider repeats is not even kept
+        """The answer to a question; one that is refused asks a person where a person can help.
 
-        return Answer.model_validate(await self._journal.step(f"ask: {question.key}", asked))
+        :raises AtGate: if it waits for that person.
+        """
+        while True:
+            key = f"ask: {question.key}"
+            answer = Answer.model_validate(await self._journal.step(key, lambda: self._answer(question, schema, model)))
+            if answer.refusal is None or answer.refusal.gate is None:
+                return answer
+            stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
+            gate = Gate.model_validate(stored)
+            if gate.is_waiting:
+                raise AtGate(gate)
+            if gate.state is not GateState.approved:
+                return answer
 
-    def _purse(self) -> StoredPurse:
-        services = self._services
-        limits = limits_of(self._configuration.budgets)
-        return StoredPurse(
-            services.database, self._run, Phase.review, limits, services.clock, services.ceilings, self._stop
-        )
+    async def _answer(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> JsonValue:
+        """What the model says, or what it said in this run before; or what stopped it from being asked."""
+        services, name = self._services, _digest(question, schema, model)
+        known = await answers.find(services.database, self._run, name)
+        if known is not None and known.get("value") is not None:
+            return known
+        stopped = await self._watch.stopped()
+        if stopped is not None:
+            problem = f"{stopped.message} {stopped.advice}"
+            return Answer(key=question.key, problem=problem, refusal=stopped).model_dump(mode="json")
+        purse_ = purse(services, self._run, Phase.review, self._configuration, self._stop)
+        answer = await ask(question, schema, model, purse_)
+        # What a provider repeats of our own is not even kept.
+        told = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
+        if answer.refusal is None:
+            await answers.keep(services.database, self._run, name, told, services.clock.now())
+        return told
+
+    async def _ask_person(self, refusal: Refusal) -> JsonValue:
+        gate = await self._watch.asked(refusal)
+        return None if gate is None else gate.model_dump(mode="json")
 
     async def _stop(self) -> None:
         """Asked before every call: a run that lost its pull request, or is paused, spends nothing (invariant 12)."""
@@ -244,6 +274,10 @@ _NEEDS_OK = (
     "this is a stranger's head. A person with write access looks at it and writes `/forge review`; "
     "that is the ok for this head alone."
 )
+
+
+def _digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:
+    return digest(model.name, question.instructions, question.content, schema.__name__)
 
 
 def _standing(previous: Review) -> list[Finding]:

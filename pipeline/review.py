@@ -13,6 +13,7 @@ from domain import gate_texts, texts
 from domain.configuration import Configuration
 from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
 from domain.findings import Finding
+from domain.gates import Gate
 from domain.ports import PullRequest
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
@@ -77,7 +78,9 @@ class ReviewRun:
     async def _review_or_fail(self) -> str:
         try:
             return await self._review()
-        except AtGate:
+        except AtGate as stopped:
+            gate = stopped.gate
+            await self._journal.step("say what it waits for", lambda: self._say_what_it_waits_for(gate))
             return await self._wait_for_a_person()
         except Superseded:
             raise
@@ -148,6 +151,13 @@ class ReviewRun:
         self._is_over = True
         return RunState.waiting.value
 
+    async def _say_what_it_waits_for(self, gate: Gate) -> JsonValue:
+        """The check of a run that stopped in the middle: what was found so far is kept, nothing is approved."""
+        text = gate_texts.stopped_at(gate)
+        cause = self._journal.workflow_id
+        await self._publisher.conclude_again(self._run, cause, Conclusion.action_required, text)
+        return None
+
     async def _settle_threads(self, gone: Collection[str]) -> None:
         try:
             await self._journal.step("settle the threads", lambda: self._settle(gone))
@@ -157,7 +167,7 @@ class ReviewRun:
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
         if not await self._publisher.has_concluded(self._run):
-            await self._publisher.show_progress(self._run, "started", "Reading the change")
+            await self._publisher.show_progress(self._run, f"started {self._journal.workflow_id}", "Reading the change")
         return None
 
     async def _is_drawn(self) -> JsonValue:

@@ -30,6 +30,7 @@ class Intent(BaseModel):
 
     title: str = ""
     body: str = ""
+    conditions: tuple[str, ...] = ()  # of people who let the run go on
 
 
 NO_INTENT = Intent()
@@ -145,7 +146,7 @@ def _question(
     return ReviewQuestion(
         key=f"model review {index + 1} of {count}",
         instructions=prompt("review"),
-        content=framed("\n".join(parts)),
+        content="\n".join([*_conditions(intent, redact), framed("\n".join(parts))]),
         lines=lines,
         earlier=tuple(earlier),
     )
@@ -154,6 +155,16 @@ def _question(
 def _about(intent: Intent, redact: Redact) -> list[str]:
     said = [redact(plain(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
     return [f"The author says: {' — '.join(filter(None, said))}"] if any(said) else []
+
+
+def _conditions(intent: Intent, redact: Redact) -> list[str]:
+    """Words of people who may write here, and therefore no data: they stand outside the frame."""
+    if not intent.conditions:
+        return []
+    return [
+        "Maintainers let this review go on, on these conditions:",
+        *(f"- {redact(plain(c, 500))}" for c in intent.conditions),
+    ]
 
 
 def _reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:

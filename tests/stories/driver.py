@@ -80,6 +80,12 @@ class Story:
         self._seen |= {answer.id for answer in mine}
         return mine
 
+    def gates(self, pull: PullRequest) -> list[str]:
+        """The names of the gates that wait here, as their comments ask; they count as looked at now."""
+        asked = [each for each in self.github.comments(pull) if each.body.startswith("**Forge asks: ")]
+        self._seen |= {each.id for each in asked}
+        return [each.body.removeprefix("**Forge asks: ").partition("**")[0] for each in asked]
+
     def thread_answers(self, pull: PullRequest, comment: ReviewComment) -> list[ReviewComment]:
         """Forge's replies in the thread of one of its comments."""
         self.reviews(pull)

@@ -1,8 +1,16 @@
 """People are asked, answer, and the run goes on; nobody's silence and no mistake ever does."""
 
+from decimal import Decimal
+from pathlib import Path
+
+from agents.models import Models
+from agents.scripted import ScriptedModel
+from domain.money import Fixed
 from simulator import User
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository
-from tests.stories.driver import Story
+from tests.databases import fresh
+from tests.stories.driver import Story, story
+from tests.stories.test_model import FILLER, PAY, SHOP, finds
 
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
 WORKFLOW = "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
@@ -51,3 +59,34 @@ async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
     assert "tell operations first" in (review.summary or "")
     [run] = await told.runs()
     assert run.state == "completed"
+
+
+def priced(usd: int) -> ScriptedModel:
+    """A model whose tokens cost so much, in USD per million."""
+    return ScriptedModel(Fixed(Decimal(usd), Decimal(usd)))
+
+
+async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -> None:
+    dear = priced(150)
+    finds(dear)
+    async with story(fresh("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)) as told:
+        repository, alice = told.repository(SHOP)
+        files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 3 for n in range(4)}}
+        head = await alice.push(repository, "feature", files, base="main")
+        pull = await alice.open_pull_request(repository, "feature")
+        await told.rest()
+        asked = said(told, pull, "Forge asks: cost_overrun")
+        assert "could pass four fifths of the budget" in asked.body
+        before = len(dear.calls)
+        assert before > 0
+        assert told.check(repository, head).conclusion == "action_required"
+        assert "cost_overrun" in (told.check(repository, head).title or "")
+
+        told.clock.move(seconds=5)
+        await alice.comment(pull, "/forge continue 50usd")
+        await told.rest()
+        assert "another slice: 50.00 USD" in said(told, pull, "is approved").body
+        assert len(dear.calls) > before
+        assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
+        assert told.check(repository, head).conclusion == "failure"
+        assert len(told.comments(pull)) == 1

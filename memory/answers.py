@@ -1,0 +1,49 @@
+"""Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from domain.runs import Run
+from memory.database import Database, upsert
+from memory.tables import AnswerRow, RunRow
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One answer, as JSON, and the digest of its question."""
+
+    question: str
+    value: dict[str, Any]
+
+
+async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
+    """Keep an answer; a later one to the same question takes its place."""
+    values = {"run_id": run.id, "question": question, "value": value, "time": now}
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, AnswerRow, values, {}))
+
+
+async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:
+    """The answer to a question that was asked in this run before."""
+    async with database.transaction() as session:
+        row = await session.get(AnswerRow, (run.id, question))
+        return None if row is None else row.value
+
+
+async def of_run(database: Database, run_id: str, since: datetime | None = None) -> Sequence[Kept]:
+    """Every answer of a run in order, or those after a moment."""
+    query = select(AnswerRow).where(AnswerRow.run_id == run_id).order_by(AnswerRow.time, AnswerRow.question)
+    async with database.transaction() as session:
+        rows = await session.scalars(query if since is None else query.where(AnswerRow.time > since))
+        return [Kept(row.question, row.value) for row in rows]
+
+
+async def purge(database: Database, repository_ids: Sequence[int]) -> None:
+    """Remove the answers of all runs in these repositories."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        await session.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))

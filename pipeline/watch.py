@@ -1,0 +1,172 @@
+"""Watches over a phase's calls of models: asks the guards before each, and people when one was stopped (SPEC S11)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from domain.configuration import Configuration
+from domain.gates import Gate, GateRequest, GateState, Option, digest
+from domain.money import Refusal, Slice
+from domain.neutral import visible
+from domain.runs import Phase, Run
+from domain.verdicts import BreakerState, Check, Reason
+from memory import answers, gates, ledger
+from memory.spend import Stop, StoredPurse
+from pipeline.gates import ask
+from pipeline.services import Services
+from safety import breakers, guards
+from safety.gates import request
+from safety.guards import GuardLimits, TaskKind
+from safety.loops import Iteration
+from safety.money import limits_of
+
+_LAST = 200  # characters of the last output that people see
+
+
+class Watch:
+    """The limits of one phase of one run. All facts come from the database, so a restart changes nothing."""
+
+    def __init__(self, services: Services, run: Run, phase: Phase, configuration: Configuration) -> None:
+        self._services = services
+        self._run = run
+        self._phase = phase
+        self._configuration = configuration
+
+    async def stopped(self) -> Refusal | None:
+        """What stops the phase before its next turn: a guard, or that it makes no progress."""
+        history, check = await self._guard()
+        check = check or self._stagnant(history)
+        if check is None:
+            return None
+        await ledger.note_guard(
+            self._services.database, self._run, self._phase, check, len(history), self._services.clock.now()
+        )
+        return Refusal(check=check, gate="guard")
+
+    async def asked(self, refusal: Refusal) -> Gate | None:
+        """The gate at which a person can let the phase go on; None if none can."""
+        if refusal.gate is None:
+            return None
+        known = [
+            gate for gate in await gates.of_run(self._services.database, self._run.id) if gate.name == refusal.gate
+        ]
+        approved = sum(gate.state is GateState.approved for gate in known)
+        return await ask(self._services, self._run, await self._request(refusal, refusal.gate, approved))
+
+    async def conditions(self) -> tuple[str, ...]:
+        """What people made a condition when they let this run go on."""
+        known = await gates.of_run(self._services.database, self._run.id)
+        return tuple(gate.conditions for gate in known if gate.conditions)
+
+    async def _guard(self) -> tuple[Sequence[Iteration], Check | None]:
+        """The turns since a person last let it go on, and the guard that stops the next one."""
+        services, now = self._services, self._services.clock.now()
+        last = await self._last_slice()
+        since = None if last is None or last.decision is None else last.decision.at
+        kept = await answers.of_run(services.database, self._run.id, since)
+        history = [_iteration(each.question, each.value) for each in kept]
+        async with services.database.transaction() as session:
+            moves = await ledger.moves(session, self._run.id)
+        before = timedelta() if since is None else breakers.worked([m for m in moves if m.at <= since], since)
+        started = now - (breakers.worked(moves, now) - before)
+        return history, guards.check(history, self._limits(last), now, started)
+
+    async def _last_slice(self) -> Gate | None:
+        known = await gates.of_run(self._services.database, self._run.id)
+        granted = [gate for gate in known if gate.name == "guard" and gate.state is GateState.approved]
+        return granted[-1] if granted else None
+
+    def _limits(self, last: Gate | None) -> GuardLimits:
+        limits = guards.limits_of(TaskKind.other, self._configuration.guards)
+        granted = 0 if last is None or last.decision is None else last.decision.grants.calls
+        return limits.stretch(granted) if granted else limits
+
+    def _stagnant(self, history: Sequence[Iteration]) -> Check | None:
+        seen = [frozenset({each.action}) for each in history]
+        snapshots = [breakers.Progress(), *(breakers.Progress(seen=each) for each in seen)]
+        check = breakers.stagnation(breakers.strides(snapshots, self._phase), self._configuration.breakers.iteration)
+        return check if check.state is BreakerState.open else None
+
+    async def _request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:
+        configuration, check = self._configuration, refusal.check
+        grants = self._slice(name)
+        reason = check.reason.model_copy(update={"children": (*check.reason.children, *await self._facts())})
+        return request(
+            name,
+            self._phase,
+            digest(name, check.reason.code, approved),
+            _PROMPTS[name],
+            [reason],
+            configuration,
+            options=_options(name, grants),
+            grants=grants,
+        )
+
+    def _slice(self, name: str) -> Slice:
+        """Another one of the size of the first."""
+        if name == "cost_overrun":
+            return Slice(amount=limits_of(self._configuration.budgets).phase[self._phase])
+        limits = self._configuration.breakers.iteration
+        return Slice(calls=getattr(limits, self._phase.value, limits.other))
+
+    async def _facts(self) -> Sequence[Reason]:
+        """What people see of a task that was stopped: turns, time, errors, and its last output in brief."""
+        history = [
+            _iteration(each.question, each.value)
+            for each in await answers.of_run(self._services.database, self._run.id)
+        ]
+        async with self._services.database.transaction() as session:
+            moves = await ledger.moves(session, self._run.id)
+        minutes = breakers.worked(moves, self._services.clock.now()) / timedelta(minutes=1)
+        errors = sum(bool(each.error) for each in history)
+        most = self._limits(None).max_iterations
+        last = " ".join(visible(history[-1].output or history[-1].error).split())[:_LAST] if history else "none yet"
+        return (
+            Reason(
+                code="facts.turns", text=f"Turn {len(history)} of {most}, {minutes:.1f} min of work, {errors} errors"
+            ),
+            Reason(code="facts.output", text=f"Last output: {last}"),
+        )
+
+
+def purse(services: Services, run: Run, phase: Phase, configuration: Configuration, stop: Stop) -> StoredPurse:
+    """The money of a phase, behind every breaker the repository configured."""
+    return StoredPurse(
+        services.database,
+        run,
+        phase,
+        limits_of(configuration.budgets),
+        services.clock,
+        services.ceilings,
+        stop,
+        configuration.breakers,
+    )
+
+
+_PROMPTS = {
+    "guard": "A guard stopped the model. What was found so far is kept. Let it go on, or take what there is?",
+    "cost_overrun": "The next call of the model could pass four fifths of the budget. What was found so far is kept. "
+    "Grant another slice, or take what there is?",
+}
+
+
+def _options(name: str, grants: Slice) -> tuple[Option, ...]:
+    another = "/forge continue 5usd" if name == "cost_overrun" else f"/forge continue {grants.calls}it"
+    return (
+        Option(command=f"/forge approve {name}", effect=f"grants another slice: {grants.shown}"),
+        Option(command=another, effect="grants a slice of this size; phase and run may use that much more"),
+        Option(command="/forge accept", effect="asks the model no more and ends with what there is"),
+        Option(command=f"/forge reject {name} reason", effect="the same, with your reason in the summary"),
+        Option(command="/forge history", effect="shows every run here"),
+        Option(command="/forge cancel", effect="ends the run; what was posted stays"),
+    )
+
+
+def _iteration(question: str, value: dict[str, object]) -> Iteration:
+    """An answer as the guards see it: what was asked is the action."""
+    problem = value.get("problem")
+    return Iteration(
+        thought="",
+        action=question,
+        output="" if value.get("value") is None else str(value["value"]),
+        error=str(problem) if problem else "",
+    )
