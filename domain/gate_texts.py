@@ -46,11 +46,9 @@ def check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None
 
 def stopped_at(gate: Gate) -> CheckText:
     """The check run of a phase that a gate stopped in the middle."""
-    return CheckText(
-        f"Waits for a person at {gate.name}",
-        f"{prose(gate.request.prompt, 500)}\n\n{reasons(gate.request.reasons)}\n\n"
-        f"**Next:** somebody who may decides at {code(check_name(gate.name))}, or writes one of these:\n\n{_options(gate)}",
-    )
+    next_ = f"**Next:** somebody who may decides at {code(check_name(gate.name))}, or writes one of these:"
+    parts = [prose(gate.request.prompt, 500), reasons(gate.request.reasons), next_, _options(gate)]
+    return CheckText(f"Waits for a person at {gate.name}", "\n\n".join(parts))
 
 
 def comment(gate: Gate, spent: int, marker: str) -> str:
@@ -79,6 +77,12 @@ def standing(gates: Sequence[Gate]) -> str:
     return "\n".join(
         ["### Gates", "", "| gate | where it stands | conditions or reason |", "| --- | --- | --- |", *rows]
     )
+
+
+def waits(gates: Sequence[Gate]) -> str:
+    """What a run waits for, in one sentence."""
+    named = ", ".join(f"{code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
+    return f"It waits for a person at {named}."
 
 
 def _heading(gate: Gate) -> str:

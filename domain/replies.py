@@ -41,12 +41,14 @@ _REASONS = {
     ReasonCode.commit_gone: "the commit is gone",
     ReasonCode.excluded: "the configuration leaves it out",
     ReasonCode.access_lost: "Forge lost access",
+    ReasonCode.gate: "it waits for a person",
+    ReasonCode.gate_rejected: "a person rejected it",
+    ReasonCode.gate_timeout: "nobody answered in time",
+    ReasonCode.halted: "the operator halted Forge",
     ReasonCode.breaker: "a circuit breaker tripped",
     ReasonCode.budget: "a budget is used up",
     ReasonCode.guard: "a guard stopped it",
     ReasonCode.error: "an error",
-    ReasonCode.aborted: "a person stopped it",
-    ReasonCode.paused: "a person paused Forge here",
 }
 
 
@@ -119,12 +121,15 @@ def help_table() -> str:
     return "\n".join([intro, "", *head, *working, "", f"<sub>Not available yet: {later}</sub>"])
 
 
-def status(last: Past | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None) -> str:
+def status(
+    last: Past | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None, waits: str = ""
+) -> str:
     """Answers ``status``.
 
     :param last: the newest run here.
     :param doing: what it does at this moment, or what it waits for.
     :param until: when it goes on by itself.
+    :param waits: the gates it waits at, already neutral.
     """
     lines = [] if paused_by is None else [_paused_notice(paused_by)]
     if last is None:
@@ -137,6 +142,8 @@ def status(last: Past | None, doing: str = "", until: datetime | None = None, pa
         text += f" {prose(doing)}."
     if until is not None:
         text += f" It goes on by itself at {_when(until)}."
+    if waits:
+        text += f" {waits}"
     return "\n\n".join([*lines, text])
 
 
@@ -247,10 +254,6 @@ def reviewing(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
 def not_reviewed_again(head_sha: str, why: str) -> str:
     """:param why: that this head was reviewed before, or is being reviewed."""
     return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
-
-
-def no_such_gate(name: str) -> str:
-    return f"No gate {code(name)} waits here."
 
 
 def nothing_to_review() -> str:

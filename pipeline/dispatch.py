@@ -50,6 +50,7 @@ _STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not com
 
 REVIEWED = "this head was reviewed before"
 IN_WORK = "this head is being reviewed"
+AT_GATE = "this head was reviewed and waits for a person's decision"
 
 
 class _Look(BaseModel):
@@ -304,8 +305,7 @@ class Dispatch:
             )
             admission = await runs.admit(database, candidate, look.fence, self._services.clock.now())
             if not admission.stale:
-                in_work = admission.known is not None and not admission.known.state.is_final
-                return _admission(admission, IN_WORK if in_work else REVIEWED)
+                return _admission(admission, _why_not(admission.known))
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
@@ -386,6 +386,12 @@ class Dispatch:
     async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
         found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
         return [[run.repository.model_dump(mode="json"), run.number] for run in found]
+
+
+def _why_not(known: Run | None) -> str:
+    if known is None or known.state.is_final:
+        return REVIEWED
+    return AT_GATE if known.reason is ReasonCode.gate else IN_WORK
 
 
 def _admission(found: Admission | None, why_not: str) -> _Admitted:

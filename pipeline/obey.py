@@ -280,7 +280,9 @@ class Obedience:
                 last = past[0] if past else None
                 until = None if last is None else await waits.until(database, last.run.id)
                 doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
-                return replies.status(last, doing, until, await permits.paused_by(database, repository))
+                open_ = await gates.of_pull_request(database, repository.id, number, waiting=True)
+                waits_ = gate_texts.waits(open_) if open_ else ""
+                return replies.status(last, doing, until, await permits.paused_by(database, repository), waits_)
 
     async def _cost(self) -> str:
         database, repository = self._services.database, self._command.repository
