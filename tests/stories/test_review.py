@@ -304,6 +304,16 @@ async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
 
 
+@pytest.mark.parametrize("tests", [{}, {"tests/test_app.py": "assert True\n"}])
+async def test_a_missing_test_is_said_only_where_there_are_tests(told: Story, tests: dict[str, str]) -> None:
+    repository, alice = told.repository({"app.py": APP, **tests})
+    head = await alice.push(repository, "feature", {"values.py": "VALUE = 1\n" * 40}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    summary = told.check(repository, head).summary or ""
+    assert ("40 new lines of source and no test changed" in summary) is bool(tests)
+
+
 async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
     files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.tf": "# nothing\n" * 20}

@@ -6,13 +6,14 @@ from hashlib import sha512
 
 import pytest
 
-from agents.checks import Toolbox
+from agents.checks import Toolbox, search_commits
 from domain.configuration import Linter
 from domain.findings import Finding, Fix, Severity
 from domain.ports import DependencyChange, Vulnerability
 from safety.containment import Origin
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif
+from workspace.passing import Passing
 from workspace.sandbox import Sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -230,6 +231,13 @@ async def test_a_private_key_exchanged_below_its_header_is_found_and_never_quote
     assert [(f.rule, f.line) for f in result.findings] == [("secret/private-key", 2)]
     assert not any(_base64(line)[:20] in repr(result) for line in new)
     assert (await checked(toolbox, {"deploy.pem": (before, before + "\n")})).findings == ()
+
+
+async def test_a_private_key_that_one_commit_exchanged_and_the_next_put_back(toolbox: Toolbox) -> None:
+    header, body = "-----BEGIN PRIVATE " + "KEY-----", [_base64(sha512(bytes([n])).digest()) for n in range(4)]
+    file = Passing("deploy.pem", (header, *body), added=(2, 3, 4, 5), known=(header,))
+    found, problem = await search_commits([file], toolbox, Origin.member)
+    assert ([(f.rule, f.line) for f in found], problem) == ([("secret/private-key", 2)], None)
 
 
 async def test_fingerprints_survive_a_push_that_moves_lines(toolbox: Toolbox) -> None:
