@@ -5,22 +5,19 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import cast
 
 import structlog
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
-from agents import reviewer
-from agents.reviewer import Checked, ModelPart
+from agents.reviewer import Checked
 from domain import gate_texts, texts
-from domain.configuration import Configuration
-from domain.errors import CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
+from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
-from domain.ports import PullRequest
 from domain.review import Conclusion, Review
-from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, dismissals, findings, gates, permits, runs, spend
+from domain.runs import ReasonCode, Run, RunState
+from memory import checkpoints, findings, gates, runs, spend
 from pipeline import configuration, threads
-from pipeline.config_check import config_check
-from pipeline.configuration import Loaded
+from pipeline.beginning import Settings, begun
+from pipeline.drawing import Drawing
 from pipeline.gates import AtGate, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
@@ -29,26 +26,11 @@ from pipeline.publish import choose_inline
 from pipeline.purging import purge_copies
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.services import Services
-from safety.eligibility import NEWCOMERS, exclusion, nothing_left
-from safety.quota import WINDOW, over_quota
-from safety.risk import Author
-from safety.verdict import with_dismissals, with_history
-from workspace.mirror import Mirror
+from safety.eligibility import nothing_left
 
 log = structlog.get_logger(__name__)
 
 _WATCH = 1.0  # seconds between two looks whether a run that works still owns its pull request
-
-
-class Settings(BaseModel):
-    """What a run was started with: the configuration that held and the pull request as it was."""
-
-    configuration: Configuration
-    problem: str | None
-    pull_request: PullRequest
-    excluded: str | None
-    paused_by: str | None = None
-    over_quota: str | None = None
 
 
 class ReviewRun:
@@ -63,6 +45,7 @@ class ReviewRun:
         self._publisher = services.publisher
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._waiting)
+        self._drawing = Drawing(services, run)
         self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
 
     async def execute(self) -> str:
@@ -98,15 +81,17 @@ class ReviewRun:
             ended = await self._not_looked_at(settings)
             if ended is not None:
                 return ended
-            answer = await self._journal.step("run the checks", lambda: self._while_current(self._check(settings)))
+            answer = await self._journal.step(
+                "run the checks", lambda: self._while_current(self._drawing.check(settings))
+            )
             checked = Checked.model_validate(answer)
             if configuration.PATH in checked.paths:
-                await self._journal.step("check the configuration file", self._check_configuration)
+                await self._journal.step("check the configuration file", self._drawing.check_configuration)
             if await self._is_filtered_out(checked, settings):
                 return ReasonCode.excluded.value
             model = await self._layer(settings).read(checked)
             gone = model.gone
-            await self._journal.step("draw the review", lambda: self._draw(checked, model))
+            await self._journal.step("draw the review", lambda: self._drawing.draw(checked, model))
         unposted = cast(str | None, await self._journal.step("post the review", lambda: self._post(settings)))
         outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask(settings)))
         await self._journal.step("conclude the check", lambda: self._conclude(settings, unposted))
@@ -131,7 +116,7 @@ class ReviewRun:
 
     async def _is_filtered_out(self, checked: Checked, settings: Settings) -> bool:
         nothing = nothing_left(checked.paths, settings.configuration.review)
-        if nothing is None or await self._journal.step("look into the history", self._leaked):
+        if nothing is None or await self._journal.step("look into the history", self._drawing.leaked):
             return False
         await self._journal.step("say that it is excluded", lambda: self._exclude(settings, nothing.text))
         return True
@@ -174,37 +159,7 @@ class ReviewRun:
         return await checkpoints.load_review(self._services.database, self._run) is not None
 
     async def _configure(self) -> JsonValue:
-        loaded = await self._configuration()
-        pull_request = await self._services.host.pull_request(self._run.repository, self._run.number)
-        reason = exclusion(
-            pull_request,
-            loaded.configuration.review,
-            self._run.repository.id,
-            asked=self._run.trigger is not Trigger.pull_request,
-        )
-        return Settings(
-            configuration=loaded.configuration,
-            problem=loaded.problem,
-            pull_request=pull_request,
-            excluded=None if reason is None else reason.text,
-            paused_by=await permits.paused_by(self._services.database, self._run.repository),
-            over_quota=await self._over_quota(pull_request),
-        ).model_dump(mode="json")
-
-    async def _configuration(self) -> Loaded:
-        services = self._services
-        return await configuration.load(
-            services.host, services.database, self._run.repository, services.ceilings.of_configuration
-        )
-
-    async def _over_quota(self, pull_request: PullRequest) -> str | None:
-        """Only what pushes began is counted and bounded: a person who asks is answered."""
-        if self._run.trigger is not Trigger.pull_request:
-            return None
-        since = self._services.clock.now() - WINDOW
-        begun = await runs.begun_by_pushes(self._services.database, self._run, since)
-        reason = over_quota(begun, from_fork=pull_request.is_from_fork(self._run.repository.id))
-        return None if reason is None else reason.text
+        return (await begun(self._services, self._run)).model_dump(mode="json")
 
     async def _refuse(self, why: str) -> JsonValue:
         await self._publisher.conclude(self._run, Conclusion.action_required, texts.over_quota(why))
@@ -220,54 +175,7 @@ class ReviewRun:
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:
-        """Run layers 1 and 2 on the code."""
-        services, run = self._services, self._run
-        author = Author(
-            from_fork=settings.pull_request.is_from_fork(run.repository.id),
-            first_time=settings.pull_request.author_association in NEWCOMERS,
-        )
-        mirror = await self._mirror()
-        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
-        kept = reviewer.within(change, settings.configuration)
-        checked = await reviewer.check(
-            kept,
-            mirror,
-            services.toolbox,
-            settings.configuration,
-            author,
-            lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
-        )
-        searched = await reviewer.with_commits(checked, mirror, services.toolbox, settings.configuration, author)
-        return searched.model_dump(mode="json")
-
-    async def _draw(self, checked: Checked, model: ModelPart) -> JsonValue:
-        """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
-        services, run = self._services, self._run
-        earlier = await findings.credentials(services.database, run.repository.id, run.number)
-        review = with_history(reviewer.draw(checked, model), (*checked.in_passing, *earlier))
-        held = await dismissals.among(services.database, run.repository, review.fingerprints)
-        timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
-        await checkpoints.save_review(services.database, run, timed, services.clock.now())
-        return review.decision
-
-    async def _leaked(self) -> JsonValue:
-        """Whether an earlier head held a credential for which nobody answered: no filter of paths covers that."""
-        database, run = self._services.database, self._run
-        earlier = {each.fingerprint for each in await findings.credentials(database, run.repository.id, run.number)}
-        return bool(earlier - set(await dismissals.among(database, run.repository, earlier)))
-
-    async def _seconds(self) -> float:
-        began = await runs.began(self._services.database, self._run.id)
-        return 0.0 if began is None else (self._services.clock.now() - began).total_seconds()
-
-    async def _check_configuration(self) -> JsonValue:
-        """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
-        services, run = self._services, self._run
-        loaded = await self._configuration()
-        at_head = (await (await self._mirror()).read(run.head_sha, [configuration.PATH])).get(configuration.PATH)
-        found = config_check(at_head, loaded.configuration, loaded.below, services.ceilings.of_configuration)
-        await self._publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
-        return found.conclusion
+        return await self._while_current(self._drawing.check(settings))
 
     async def _ask(self, settings: Settings) -> JsonValue:
         """Ask people what the review has to ask, and draw the verdict with what they answered."""
@@ -286,8 +194,9 @@ class ReviewRun:
         return None
 
     def _layer(self, settings: Settings) -> ModelLayer:
+        mirror = self._drawing.mirror
         return ModelLayer(
-            self._services, self._journal, self._run, self._mirror, settings.configuration, settings.pull_request
+            self._services, self._journal, self._run, mirror, settings.configuration, settings.pull_request
         )
 
     async def _settle(self, gone: Collection[str]) -> JsonValue:
@@ -321,13 +230,6 @@ class ReviewRun:
         posted = await findings.posted_before(self._services.database, self._run)
         inline = choose_inline(review, posted, settings.configuration.review.max_comments)
         return review, inline, sum(finding.fingerprint in posted for finding in review.findings)
-
-    async def _mirror(self) -> Mirror:
-        host, repository = self._services.host, self._run.repository
-        authorization = await host.git_credentials(repository)
-        mirror = await self._services.mirrors.mirror(repository.id, host.clone_url(repository), authorization)
-        await mirror.fetch(self._run.head_sha, self._run.base_sha, self._run.number)
-        return mirror
 
     async def _fail(self, error: ForgeError) -> str:
         """End the run with its reason, and say on the check what happened. Never an approval."""
@@ -417,7 +319,8 @@ class ReviewRun:
         if why is None:
             await self._move(RunState.running)
         else:
-            await self._move(RunState.waiting, ReasonCode.rate_limited, why)
+            reason = ReasonCode.halted if why == HALTED else ReasonCode.rate_limited
+            await self._move(RunState.waiting, reason, why)
 
 
 _ENDS = {

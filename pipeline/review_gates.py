@@ -42,7 +42,8 @@ class Asked:
         review = await self._drawn()
         known = await gates.of_run(self._services.database, self._run.id)
         context = await self._context(review)
-        wanted = needed(review, review.changed, self._configuration, context, known)
+        quiet = self._configuration.review.dry_run  # nobody is asked where nobody is told
+        wanted = [] if quiet else needed(review, review.changed, self._configuration, context, known)
         live = [await ask(self._services, self._run, request) for request in wanted]
         outcome = _outcome(live)
         keep = [gate.id for gate in live] if outcome is GatesOutcome.waiting else []

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from domain.conditions import Value, parse
 from domain.configuration import Configuration, duration
 from domain.configuration import Gate as Configured
-from domain.findings import Category, Finding, Severity
+from domain.findings import Category, Finding, Layer, Severity
 from domain.gates import OWN_TIMEOUT, STANDARD, Gate, GateRequest, GateState, Option, digest
 from domain.globs import matches
 from domain.money import NO_SLICE, Slice
@@ -227,7 +227,8 @@ def _critical(review: Review) -> list[Finding]:
     return [
         finding
         for finding in review.findings
-        if finding.severity is Severity.critical and finding.category is Category.security
+        if finding.severity is Severity.critical
+        and (finding.category is Category.security or finding.layer is Layer.security)  # vulnerable dependencies, too
     ]
 
 

@@ -1,0 +1,54 @@
+"""Finds out what holds when a run begins: configuration, pull request, and what speaks against a review."""
+
+from pydantic import BaseModel
+
+from domain.configuration import Configuration
+from domain.ports import PullRequest
+from domain.runs import Run, Trigger
+from memory import permits, runs
+from pipeline import configuration
+from pipeline.configuration import Loaded
+from pipeline.services import Services
+from safety.eligibility import exclusion
+from safety.quota import WINDOW, over_quota
+
+
+class Settings(BaseModel):
+    """What a run was started with: the configuration that held and the pull request as it was."""
+
+    configuration: Configuration
+    problem: str | None
+    pull_request: PullRequest
+    excluded: str | None
+    paused_by: str | None = None
+    over_quota: str | None = None
+
+
+async def begun(services: Services, run: Run) -> Settings:
+    """What holds for a run at this moment."""
+    loaded = await configured(services, run)
+    pull_request = await services.host.pull_request(run.repository, run.number)
+    asked = run.trigger is not Trigger.pull_request
+    reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=asked)
+    return Settings(
+        configuration=loaded.configuration,
+        problem=loaded.problem,
+        pull_request=pull_request,
+        excluded=None if reason is None else reason.text,
+        paused_by=await permits.paused_by(services.database, run.repository),
+        over_quota=None if asked else await _over_quota(services, run, pull_request),
+    )
+
+
+async def configured(services: Services, run: Run) -> Loaded:
+    """The configuration that holds in the run's repository, within the operator's ceilings."""
+    return await configuration.load(
+        services.host, services.database, run.repository, services.ceilings.of_configuration
+    )
+
+
+async def _over_quota(services: Services, run: Run, pull_request: PullRequest) -> str | None:
+    """Only what pushes began is counted and bounded: a person who asks is answered."""
+    begun_by_pushes = await runs.begun_by_pushes(services.database, run, services.clock.now() - WINDOW)
+    reason = over_quota(begun_by_pushes, from_fork=pull_request.is_from_fork(run.repository.id))
+    return None if reason is None else reason.text

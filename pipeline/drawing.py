@@ -1,0 +1,82 @@
+"""Draws the review of one head together: the code, layers 1 and 2, what people dismissed, and the checkpoint."""
+
+from pydantic import JsonValue
+
+from agents import reviewer
+from agents.reviewer import Checked, ModelPart
+from domain.runs import Run
+from memory import checkpoints, dismissals, findings, runs
+from pipeline import configuration
+from pipeline.beginning import Settings, configured
+from pipeline.config_check import config_check
+from pipeline.services import Services
+from safety.eligibility import NEWCOMERS
+from safety.risk import Author
+from safety.verdict import with_dismissals, with_history
+from workspace.mirror import Mirror
+
+
+class Drawing:
+    """The parts of one review. Each may be repeated after a crash."""
+
+    def __init__(self, services: Services, run: Run) -> None:
+        self._services = services
+        self._run = run
+
+    async def check(self, settings: Settings) -> JsonValue:
+        """Run layers 1 and 2 on the code."""
+        services, run = self._services, self._run
+        author = Author(
+            from_fork=settings.pull_request.is_from_fork(run.repository.id),
+            first_time=settings.pull_request.author_association in NEWCOMERS,
+        )
+        mirror = await self.mirror()
+        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        kept = reviewer.within(change, settings.configuration)
+        checked = await reviewer.check(
+            kept,
+            mirror,
+            services.toolbox,
+            settings.configuration,
+            author,
+            lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
+        )
+        searched = await reviewer.with_commits(checked, mirror, services.toolbox, settings.configuration, author)
+        return searched.model_dump(mode="json")
+
+    async def draw(self, checked: Checked, model: ModelPart) -> JsonValue:
+        """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
+        services, run = self._services, self._run
+        earlier = await findings.credentials(services.database, run.repository.id, run.number)
+        review = with_history(reviewer.draw(checked, model), (*checked.in_passing, *earlier))
+        held = await dismissals.among(services.database, run.repository, review.fingerprints)
+        timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
+        await checkpoints.save_review(services.database, run, timed, services.clock.now())
+        return review.decision
+
+    async def leaked(self) -> JsonValue:
+        """Whether an earlier head held a credential for which nobody answered: no filter of paths covers that."""
+        database, run = self._services.database, self._run
+        earlier = {each.fingerprint for each in await findings.credentials(database, run.repository.id, run.number)}
+        return bool(earlier - set(await dismissals.among(database, run.repository, earlier)))
+
+    async def _seconds(self) -> float:
+        began = await runs.began(self._services.database, self._run.id)
+        return 0.0 if began is None else (self._services.clock.now() - began).total_seconds()
+
+    async def check_configuration(self) -> JsonValue:
+        """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
+        services, run = self._services, self._run
+        loaded = await configured(services, run)
+        at_head = (await (await self.mirror()).read(run.head_sha, [configuration.PATH])).get(configuration.PATH)
+        found = config_check(at_head, loaded.configuration, loaded.below, services.ceilings.of_configuration)
+        await services.publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
+        return found.conclusion
+
+    async def mirror(self) -> Mirror:
+        """The mirror with this head in it."""
+        host, repository = self._services.host, self._run.repository
+        authorization = await host.git_credentials(repository)
+        mirror = await self._services.mirrors.mirror(repository.id, host.clone_url(repository), authorization)
+        await mirror.fetch(self._run.head_sha, self._run.base_sha, self._run.number)
+        return mirror
