@@ -13,7 +13,9 @@ from tests.stories.driver import Story, story
 from tests.stories.test_model import FILLER, PAY, SHOP, finds
 
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
-WORKFLOW = "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
+WORKFLOW = (
+    "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
+)
 
 
 async def _opened(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
@@ -67,11 +69,11 @@ def priced(usd: int) -> ScriptedModel:
 
 
 async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -> None:
-    dear = priced(150)
+    dear = priced(50)
     finds(dear)
     async with story(fresh("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)) as told:
         repository, alice = told.repository(SHOP)
-        files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 3 for n in range(4)}}
+        files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 8 for n in range(8)}}
         head = await alice.push(repository, "feature", files, base="main")
         pull = await alice.open_pull_request(repository, "feature")
         await told.rest()
