@@ -56,6 +56,8 @@ class Settings(BaseSettings):
     ceiling_run: Decimal | None = Field(default=None, ge=0)
     ceiling_day: Decimal | None = Field(default=None, ge=0)
     ceiling_installation: Decimal | None = Field(default=None, ge=0)
+    ceiling_calls: int | None = Field(default=None, ge=1)
+    ceiling_minutes: int | None = Field(default=None, ge=1)
     write_interval: float = Field(default=1.0, ge=0, le=60)
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
@@ -89,10 +91,11 @@ class Settings(BaseSettings):
 
     @property
     def ceilings(self) -> Ceilings:
-        """The limits of money that no repository can raise."""
+        """The limits that no repository can raise."""
         names = ("phase", "run", "day", "installation")
         set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
-        return Ceilings(**{name: None if usd is None else micro(usd) for name, usd in set_ones.items()})
+        money = {name: None if usd is None else micro(usd) for name, usd in set_ones.items()}
+        return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes)
 
     @property
     def slot(self) -> str:

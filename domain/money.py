@@ -98,9 +98,10 @@ class Limits(BaseModel):
 
 
 class Ceilings(BaseModel):
-    """The operator's limits, in micro-USD, which neither a repository nor a granted slice can raise; None: no limit.
+    """The operator's limits, which neither a repository nor a granted slice can raise; None: no limit.
 
-    ``phase`` holds for every phase; ``installation`` is per day (UTC).
+    Money is in micro-USD: ``phase`` holds for every phase; ``installation`` is per day (UTC). ``calls`` are those of
+    models in one phase of a run, ``minutes`` those a run works.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -109,13 +110,19 @@ class Ceilings(BaseModel):
     run: int | None = None
     day: int | None = None
     installation: int | None = None
+    calls: int | None = None
+    minutes: int | None = None
 
     @property
     def of_configuration(self) -> dict[str, float]:
-        """What they mean for a repository's configuration: USD by dotted path, as ``presets.capped`` takes them."""
+        """What they mean for a repository's configuration: numbers by dotted path, as ``presets.capped`` takes them."""
         named = {**{f"budgets.phase.{phase}": self.phase for phase in Phase}, "budgets.run": self.run}
         named["budgets.day"] = self.day
-        return {path: amount / MICRO for path, amount in named.items() if amount is not None}
+        money = {path: amount / MICRO for path, amount in named.items() if amount is not None}
+        phases = [phase.value for phase in Phase]
+        calls = {f"breakers.iteration.{name}": self.calls for name in (*phases, "other")}
+        minutes = {f"breakers.time.{name}": self.minutes for name in (*phases, "total")}
+        return money | {path: most for path, most in (calls | minutes).items() if most is not None}
 
 
 NO_CEILINGS = Ceilings()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from domain.configuration import Breakers
 from domain.money import Ceilings, Limits, Refusal, Totals
@@ -52,13 +53,18 @@ def allowance(
     :param wanted: the call's worst case in micro-USD.
     :param limits: with what people granted, within the ceilings.
     """
+    limits_of_calls = configured.iteration
+    of_phase: int = getattr(limits_of_calls, facts.phase.value, limits_of_calls.other)
+    calls = _room(ceilings.calls, of_phase, facts.granted)
+    minutes = _room(ceilings.minutes, configured.time.total, facts.granted)  # a slice of calls is one of time, too
     spent = breakers.worked(facts.moves, now)
-    extra = timedelta(minutes=facts.granted)  # a slice of calls is one of time, too: a minute each
     used = [
-        breakers.iteration(facts.calls, facts.phase, configured.iteration, facts.granted),
-        breakers.time(spent, spent, facts.phase, configured.time, extra),
+        breakers.iteration(facts.calls, facts.phase, limits_of_calls, calls.granted),
+        breakers.time(spent, spent, facts.phase, configured.time, timedelta(minutes=minutes.granted)),
     ]
-    stopped = next((Refusal(check=check, gate="guard") for check in used if check.should_break), None)
+    stopped = next(
+        (_stopped(check, room) for check, room in zip(used, (calls, minutes), strict=True) if check.should_break), None
+    )
     stopped = stopped or money.refusal(wanted, facts.totals, limits, facts.phase, ceilings)
     circuit = facts.circuit
     if stopped is None:
@@ -67,3 +73,24 @@ def allowance(
         stopped = Refusal(check=errors) if errors.should_break else None
     costs = money.warnings(wanted, facts.totals, limits, facts.phase)
     return Allowance(stopped, used, (*(check.name for check in used if check.warns), *costs), circuit)
+
+
+class _Room(NamedTuple):
+    """What people granted, as far as the operator allows it, and whether they could grant more."""
+
+    granted: int
+    has_more: bool
+
+
+def _room(ceiling: int | None, limit: int, granted: int) -> _Room:
+    if ceiling is None:
+        return _Room(granted, has_more=True)
+    room = max(0, ceiling - limit)
+    return _Room(min(granted, room), has_more=granted < room)
+
+
+def _stopped(check: Check, room: _Room) -> Refusal:
+    """A person can let it go on, unless the operator allows no more."""
+    if room.has_more:
+        return Refusal(check=check, gate="guard")
+    return Refusal(check=check.model_copy(update={"suggestion": money.AT_CEILING}))

@@ -19,7 +19,7 @@ _ADVICE = {
     Scope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
     Scope.installation: "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION.",
 }
-_AT_CEILING = "The operator allows no more: have a person review, or ask whoever operates Forge."
+AT_CEILING = "The operator allows no more: have a person review, or ask whoever operates Forge."
 
 
 def refusal(
@@ -90,7 +90,7 @@ def _refused(
         value=(current + wanted) / MICRO,
         threshold=limit * (WARN_AT if asks else 1) / MICRO,
     )
-    advice = _AT_CEILING if scope in _BY_PEOPLE and _is_ceiling(limit, scope, ceilings) else _ADVICE[scope]
+    advice = AT_CEILING if scope in _BY_PEOPLE and _is_ceiling(limit, scope, ceilings) else _ADVICE[scope]
     check = Check(name="cost", state=BreakerState.open, reason=reason, suggestion=advice.format(phase=phase.value))
     return Refusal(check=check, gate="cost_overrun" if asks else None)
 

@@ -1,0 +1,88 @@
+"""The one place where every breaker is asked before a call of a model."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.configuration import Breakers, ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Totals
+from domain.runs import Phase
+from domain.verdicts import BreakerState
+from safety.allowance import Facts, allowance
+from safety.breakers import Call, Circuit, Move
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+CONFIGURED = Breakers(
+    iteration=IterationBreaker(review=3), time=TimeBreaker(review=10), error_rate=ErrorRateBreaker(min_events=5)
+)
+
+
+def facts(*, calls: int = 0, granted: int = 0, minutes: int = 0, spent: int = 0, failed: int = 0) -> Facts:
+    return Facts(
+        phase=Phase.review,
+        totals=Totals(phase=spent, run=spent, day=spent, installation=spent),
+        calls=calls,
+        granted=granted,
+        moves=[Move(NOW - timedelta(minutes=minutes), running=True)] if minutes else [],
+        recent=[Call(NOW - timedelta(seconds=n + 1), failed=True) for n in range(failed)],
+        circuit=Circuit(),
+        caller="run/step",
+    )
+
+
+def asked(known: Facts, ceilings: Ceilings = NO_CEILINGS, wanted: int = 1000):
+    return allowance(wanted, known, Limits(), ceilings, CONFIGURED, NOW)
+
+
+@pytest.mark.parametrize(
+    ("known", "breaker", "gate"),
+    [
+        (facts(calls=3), "iteration", "guard"),
+        (facts(calls=5, granted=2), "iteration", "guard"),
+        (facts(minutes=10), "time", "guard"),
+        (facts(spent=int(1.6 * MICRO)), "cost", "cost_overrun"),
+        (facts(failed=5), "error_rate", None),
+        (facts(calls=3, minutes=10, spent=2 * MICRO, failed=5), "iteration", "guard"),  # in their order
+    ],
+)
+def test_open_breaker_refuses(known: Facts, breaker: str, gate: str | None) -> None:
+    refusal = asked(known).refusal
+    assert refusal is not None
+    assert (refusal.check.name, refusal.gate) == (breaker, gate)
+    assert refusal.advice
+
+
+@pytest.mark.parametrize(
+    "known", [facts(), facts(calls=2), facts(calls=4, granted=2), facts(minutes=9), facts(spent=MICRO), facts(failed=4)]
+)
+def test_what_is_within_every_limit_is_allowed(known: Facts) -> None:
+    assert asked(known).refusal is None
+
+
+def test_warnings_come_before_the_limit() -> None:
+    assert asked(facts(calls=2, minutes=9)).warnings == ("iteration", "time")
+
+
+@pytest.mark.parametrize(
+    ("known", "ceilings"),
+    [(facts(calls=3, granted=50), Ceilings(calls=3)), (facts(minutes=10, granted=50), Ceilings(minutes=120))],
+)
+def test_no_slice_passes_the_operators_ceiling(known: Facts, ceilings: Ceilings) -> None:
+    refusal = asked(known, ceilings).refusal
+    assert refusal is not None
+    assert refusal.gate is None  # nobody is asked for what nobody can grant
+    assert "operator" in refusal.advice
+    assert asked(known).refusal is None
+
+
+def test_a_call_that_something_else_refuses_is_not_the_trial() -> None:
+    opened = Circuit(state=BreakerState.open, since=NOW - timedelta(minutes=9), until=NOW - timedelta(minutes=4))
+    known = facts(calls=3)
+    stopped = allowance(1000, Facts(**{**known.__dict__, "circuit": opened}), Limits(), NO_CEILINGS, CONFIGURED, NOW)
+    assert stopped.refusal is not None
+    assert stopped.circuit == opened
+    let_through = allowance(
+        1000, Facts(**{**facts().__dict__, "circuit": opened}), Limits(), NO_CEILINGS, CONFIGURED, NOW
+    )
+    assert let_through.refusal is None
+    assert let_through.circuit.state is BreakerState.half_open
