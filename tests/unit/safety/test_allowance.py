@@ -1,5 +1,6 @@
 """The one place where every breaker is asked before a call of a model."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from domain.configuration import Breakers, ErrorRateBreaker, IterationBreaker, T
 from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Totals
 from domain.runs import Phase
 from domain.verdicts import BreakerState
-from safety.allowance import Facts, allowance
+from safety.allowance import Allowance, Facts, allowance
 from safety.breakers import Call, Circuit, Move
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -30,8 +31,8 @@ def facts(*, calls: int = 0, granted: int = 0, minutes: int = 0, spent: int = 0,
     )
 
 
-def asked(known: Facts, ceilings: Ceilings = NO_CEILINGS, wanted: int = 1000):
-    return allowance(wanted, known, Limits(), ceilings, CONFIGURED, NOW)
+def asked(known: Facts, ceilings: Ceilings = NO_CEILINGS) -> Allowance:
+    return allowance(1000, known, Limits(), ceilings, CONFIGURED, NOW)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +79,9 @@ def test_no_slice_passes_the_operators_ceiling(known: Facts, ceilings: Ceilings)
 def test_a_call_that_something_else_refuses_is_not_the_trial() -> None:
     opened = Circuit(state=BreakerState.open, since=NOW - timedelta(minutes=9), until=NOW - timedelta(minutes=4))
     known = facts(calls=3)
-    stopped = allowance(1000, Facts(**{**known.__dict__, "circuit": opened}), Limits(), NO_CEILINGS, CONFIGURED, NOW)
+    stopped = allowance(1000, replace(known, circuit=opened), Limits(), NO_CEILINGS, CONFIGURED, NOW)
     assert stopped.refusal is not None
     assert stopped.circuit == opened
-    let_through = allowance(
-        1000, Facts(**{**facts().__dict__, "circuit": opened}), Limits(), NO_CEILINGS, CONFIGURED, NOW
-    )
+    let_through = allowance(1000, replace(facts(), circuit=opened), Limits(), NO_CEILINGS, CONFIGURED, NOW)
     assert let_through.refusal is None
     assert let_through.circuit.state is BreakerState.half_open
