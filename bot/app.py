@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -28,6 +29,7 @@ from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.markers import Markers
 from domain.ports import Clock
 from domain.redaction import OWN
+from memory import halts
 from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
@@ -156,6 +158,7 @@ def _host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
         GitHubSettings(settings.github_api_url, settings.github_web_url, settings.app_id, key, settings.write_interval),
         clock,
         StoredLimits(database),
+        stop=partial(halts.require_none, database),
     )
 
 
@@ -202,7 +205,7 @@ def application(running: Forge) -> web.Application:
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
-    health = Health(running.workflows, running.settings.data_dir)
+    health = Health(running.workflows, running.services.database, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)
     if running.settings.serves_metrics:

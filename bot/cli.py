@@ -15,9 +15,10 @@ from rich.markup import escape
 
 from bot import app as process
 from bot import doctor as examination
-from bot import listing
+from bot import halting, listing
 from bot import local_review as local
 from bot.logging import configure, print_uncaught
+from bot.opening import NotThere
 from bot.settings import Settings, load
 from domain.errors import ForgeError
 from domain.neutral import visible
@@ -37,7 +38,7 @@ def main() -> None:
         cli()
     except ForgeError as error:
         errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
-        sys.exit(1 if isinstance(error, listing.NotThere) else 2)
+        sys.exit(1 if isinstance(error, NotThere) else 2)
     except Exception as error:
         print_uncaught(type(error), error, error.__traceback__)
         errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
@@ -92,6 +93,18 @@ def deliveries(
 def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
     """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
     _run(lambda settings: listing.replay(settings, guid))
+
+
+@cli.command()
+def halt(why: Annotated[str, typer.Argument(help="Why; it is shown and kept.")] = "") -> None:
+    """Stop everything now: no model is called, nothing is written to GitHub. Webhooks are kept for later."""
+    _run(lambda settings: halting.halt(settings, why))
+
+
+@cli.command()
+def resume() -> None:
+    """Let everything go on that `forge halt` stopped."""
+    _run(halting.resume)
 
 
 @cli.command()

@@ -19,9 +19,12 @@ from bot.clock import SystemClock
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.settings import GitHubSettings
+from bot.halting import shown
 from bot.health import LEAST_FREE
+from bot.opening import opened
 from bot.settings import Settings, load
 from domain.errors import ForgeError
+from memory import halts
 from memory.database import sync_engine
 from safety.containment import ADVICE as NO_SANDBOX
 from safety.containment import CODE
@@ -54,7 +57,7 @@ async def examine(console: Console) -> bool:
         _show(console, Finding("settings", "complete"))
     parts: list[Callable[[], Awaitable[Finding]]] = [_tools]
     if settings is not None:
-        parts += [lambda: _database(settings), lambda: _disk(settings), lambda: _github(settings)]
+        parts += [lambda: database(settings), lambda: _disk(settings), lambda: _github(settings)]
     for part in parts:
         healthy = _show(console, await part()) and healthy
     user, wanted = (settings.sandbox_user, settings.sandbox) if settings else ("nobody", "auto")
@@ -100,7 +103,7 @@ async def _tools() -> Finding:
     return Finding("tools", printed.decode().strip())
 
 
-async def _database(settings: Settings) -> Finding:
+async def database(settings: Settings) -> Finding:
     try:
         engine = sync_engine(settings.database_url, busy_seconds=3)
     except ForgeError as error:
@@ -116,8 +119,16 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", str(error.orig), "Name another one in FORGE_DATABASE_URL, or restore this one.")
     finally:
         engine.dispose()
+    if current and (halted := await _halted(settings)):
+        return halted
     state = "schema of this version" if current else "will be brought to this version's schema at the start"
     return Finding("database", f"{engine.dialect.name}, {state}")
+
+
+async def _halted(settings: Settings) -> Finding | None:
+    async with opened(settings) as database:
+        held = await halts.current(database)
+    return None if held is None else Finding("database", shown(held), "`forge resume` lets it go on.")
 
 
 def _new_file(settings: Settings, file: Path) -> Finding:

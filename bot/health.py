@@ -9,6 +9,8 @@ import structlog
 from aiohttp import web
 
 from domain.errors import DatabaseUnavailable
+from memory import halts
+from memory.database import Database
 from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
@@ -20,25 +22,31 @@ LEAST_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 class Health:
     """Answers ``/healthz`` and ``/readyz``."""
 
-    def __init__(self, workflows: WorkflowEngine, data_dir: Path) -> None:
+    def __init__(self, workflows: WorkflowEngine, database: Database, data_dir: Path) -> None:
         self._workflows = workflows
+        self._database = database
         self._data_dir = data_dir
         self._asked = asyncio.Lock()
         self._looked_at = -FRESH
         self._problems: list[str] = []
+        self._is_halted = False
 
     async def alive(self, _request: web.Request) -> web.Response:
         """200 as long as the process answers."""
         return web.Response(text="ok\n")
 
     async def ready(self, _request: web.Request) -> web.Response:
-        """200 if work can be done, else 503 with what is in the way: database, engine, disk."""
+        """200 if work can be done, else 503 with what is in the way: database, engine, disk.
+
+        While it is halted, Forge is ready all the same: it accepts webhooks, and stopping was the operator's wish.
+        """
         async with self._asked:  # however many ask, the database is written to once a second
             if time.monotonic() - self._looked_at >= FRESH:
                 self._problems = [name for name, fine in await self._parts() if not fine]
                 self._looked_at = time.monotonic()
         problems = self._problems
-        return web.Response(status=503 if problems else 200, text=(", ".join(problems) or "ready") + "\n")
+        fine = "ready, but halted by the operator" if self._is_halted else "ready"
+        return web.Response(status=503 if problems else 200, text=(", ".join(problems) or fine) + "\n")
 
     async def _parts(self) -> list[tuple[str, bool]]:
         return [
@@ -58,6 +66,7 @@ class Health:
         try:
             async with asyncio.timeout(3):
                 await self._workflows.renew()
+                self._is_halted = await halts.current(self._database) is not None
         except (DatabaseUnavailable, TimeoutError) as error:
             log.warning("not_ready", error=str(error))
             return False

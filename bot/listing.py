@@ -1,16 +1,12 @@
 """What the command line shows from the database."""
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-import migrations
 from bot import app as process
 from bot.clock import SystemClock
+from bot.opening import NotThere, opened
 from bot.printing import output
 from bot.settings import Settings
 from domain.errors import ForgeError
@@ -26,10 +22,6 @@ from pipeline.engine import client
 from pipeline.intake import Intake
 
 
-class NotThere(ForgeError):
-    """What was asked for by its name is not in the database."""
-
-
 async def migrate(settings: Settings) -> None:
     """Bring our tables up to date."""
     engine = sync_engine(settings.database_url)
@@ -42,7 +34,7 @@ async def migrate(settings: Settings) -> None:
 
 async def runs(settings: Settings, state: RunState | None, limit: int, events_of: str | None) -> None:
     """Show the latest runs, or the events of one."""
-    async with _database(settings) as database:
+    async with opened(settings) as database:
         if events_of is not None:
             await _events(database, events_of)
             return
@@ -57,7 +49,7 @@ async def runs(settings: Settings, state: RunState | None, limit: int, events_of
 
 async def deliveries(settings: Settings) -> None:
     """Show how many deliveries came, by event and outcome."""
-    async with _database(settings) as database:
+    async with opened(settings) as database:
         table = Table("event", "outcome", "reason", "deliveries", box=None)
         for (event, outcome, reason), number in sorted((await stored.counts(database)).items()):
             table.add_row(escape(visible(event)), outcome, escape(visible(reason)), str(number))
@@ -67,7 +59,7 @@ async def deliveries(settings: Settings) -> None:
 
 async def failed_deliveries(settings: Settings, limit: int) -> None:
     """Show the deliveries that failed, one per line, its GUID first: `forge replay` takes it."""
-    async with _database(settings) as database:
+    async with opened(settings) as database:
         found = await stored.failures(database, limit)
     with output() as console:
         for each in found:
@@ -82,7 +74,7 @@ async def replay(settings: Settings, guid: str) -> None:
     :raises NotThere: if there is no such delivery.
     :raises ForgeError: if it asked for nothing.
     """
-    async with _database(settings) as database:
+    async with opened(settings) as database:
         row = await stored.find(database, guid)
     if row is None:
         raise NotThere(f"There is no delivery {guid}.", "GitHub's list of deliveries shows the GUIDs.")
@@ -117,18 +109,3 @@ async def _events(database: Database, run_id: str) -> None:
         table.add_row(f"{event.time:%H:%M:%S.%f}"[:-3], event.type, event.source, seconds, payload)
     with output() as console:
         console.print(table)
-
-
-@asynccontextmanager
-async def _database(settings: Settings) -> AsyncGenerator[Database]:
-    engine = sync_engine(settings.database_url)
-    try:
-        if not await asyncio.to_thread(migrations.is_current, engine):
-            raise ForgeError("The database does not have this version's schema.", "Run `forge migrate` first.")
-    finally:
-        engine.dispose()
-    database = Database(settings.database_url)
-    try:
-        yield database
-    finally:
-        await database.close()

@@ -13,6 +13,7 @@ ForgeError                     source, severity, recovery
 ├── CodeAccessError            git could not bring the code
 │   └── CommitGone             the commit does not exist (any more)
 ├── ToolError                  a check could not do its work; the others go on
+├── Halted                     the operator stopped everything: wait durably until `forge resume`
 └── Superseded                 a newer run owns the pull request: stop writing
 """
 
@@ -22,12 +23,14 @@ from enum import StrEnum
 
 from domain.redaction import outgoing
 
+HALTED = "The operator halted Forge; it goes on by itself after `forge resume`."
+
 
 class Recovery(StrEnum):
     """What the pipeline does about an error (SPEC P6)."""
 
     retry = "retry"  # the same step again, with growing pauses
-    wait = "wait"  # durably, until the moment the error names
+    wait = "wait"  # durably, until the moment the error names or its cause is gone
     fallback = "fallback"  # go on without this part and say so
     stop = "stop"  # end the run with a reason; a person decides
 
@@ -136,6 +139,17 @@ class ToolError(ForgeError):
     source = "tool"
     severity = Severity.warning
     recovery = Recovery.fallback
+
+
+class Halted(ForgeError):
+    """The operator halted Forge: no model is called and nothing is written to GitHub (invariant 12)."""
+
+    source = "operator"
+    severity = Severity.warning
+    recovery = Recovery.wait
+
+    def __init__(self, message: str = HALTED, advice: str = "") -> None:
+        super().__init__(message, advice)
 
 
 class Superseded(ForgeError):

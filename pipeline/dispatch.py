@@ -23,7 +23,7 @@ from domain.commands import (
     ReviewCheckedHead,
     ReviewPullRequest,
 )
-from domain.errors import CodeHostError, Forbidden, ForgeError, NotFound, Superseded
+from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, Superseded
 from domain.gates import Choice
 from domain.ports import PullRequest
 from domain.review import Conclusion
@@ -333,7 +333,7 @@ class Dispatch:
         )
         try:
             await self._services.publisher.open_check(run)
-        except (CodeHostError, Superseded) as error:
+        except (CodeHostError, Halted, Superseded) as error:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None
 

@@ -18,7 +18,7 @@ from dbos._error import DBOSNonExistentWorkflowError  # not exported
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from domain.runs import RunState
-from memory import executors, gates, runs, waits
+from memory import executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
 from pipeline.dispatch import dispatch
@@ -214,6 +214,7 @@ class WorkflowEngine:
 
     async def _wake_due(self) -> None:
         now = self._services.clock.now()
+        await halts.let_go_on(self._services.database, now)
         for workflow_id in await waits.due(self._services.database, now):
             with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
                 await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")

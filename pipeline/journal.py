@@ -8,13 +8,14 @@ from typing import Any, cast
 from dbos import DBOS
 from pydantic import JsonValue
 
-from domain.errors import DatabaseUnavailable, ForgeError, RateLimited, Recovery, from_json, to_json
+from domain.errors import DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
 from memory import waits
 from pipeline.services import Services
 from pipeline.steps import Call, interrupted, noted
 
 WAKE = "wake"  # topic of the message that ends a wait
 _BACKSTOP = timedelta(minutes=5)
+_HALT = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
 _NAP = 10.0  # seconds; whoever pauses for longer can be woken
 
 
@@ -56,6 +57,8 @@ class WorkflowJournal:
                 return await self.once(key, call)
             except RateLimited as limit:
                 await self._wait(limit.until, limit.message)
+            except Halted as halt:
+                await self._put_off(_HALT, halt.message)
             except ForgeError as error:
                 pause = next(pauses, None) if error.recovery is Recovery.retry else None
                 if pause is None:
@@ -76,8 +79,11 @@ class WorkflowJournal:
         if seconds < _NAP:
             await noted(partial(DBOS.sleep_async, seconds))
         else:
-            began = await self.step("what time it is", self._now)
-            await self._wait(datetime.fromisoformat(str(began)) + timedelta(seconds=seconds), why)
+            await self._put_off(timedelta(seconds=seconds), why)
+
+    async def _put_off(self, by: timedelta, why: str) -> None:
+        began = await self.step("what time it is", self._now)
+        await self._wait(datetime.fromisoformat(str(began)) + by, why)
 
     async def _now(self) -> JsonValue:
         return self._services.clock.now().isoformat()

@@ -34,7 +34,7 @@ from domain.ports import PullRequest
 from domain.redaction import OWN, outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
-from memory import answers, checkpoints, permits, runs
+from memory import answers, checkpoints, halts, permits, runs
 from pipeline.gates import AtGate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -219,7 +219,8 @@ class ModelLayer:
         return None if gate is None else gate.model_dump(mode="json")
 
     async def _stop(self) -> None:
-        """Asked before every call: a run that lost its pull request, or is paused, spends nothing (invariant 12)."""
+        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12)."""
+        await halts.require_none(self._services.database)
         paused = await permits.paused_by(self._services.database, self._run.repository)
         if paused is not None or not await runs.is_current(self._services.database, self._run):
             raise Superseded(f"Run {self._run.id} may not ask a model any more.")

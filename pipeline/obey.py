@@ -1,5 +1,6 @@
 """Does what a comment's ``/forge`` lines say, one after the other, and answers it once (SPEC W4)."""
 
+import contextlib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Protocol
@@ -9,7 +10,7 @@ from pydantic import JsonValue
 from domain import gate_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import CodeHostError, Halted, RateLimited
 from domain.findings import Finding
 from domain.money import Use
 from domain.replies import Answer
@@ -318,7 +319,9 @@ class Obedience:
     # --- answering ----------------------------------------------------------------------------------------------
 
     async def _react(self, reaction: Reaction) -> JsonValue:
-        await self._services.host.react(self._command.repository, self._command.comment, reaction)
+        """Show that the comment was seen. A halt does not keep a decision waiting for that: it may have a deadline."""
+        with contextlib.suppress(Halted):
+            await self._services.host.react(self._command.repository, self._command.comment, reaction)
         return None
 
     async def _reply(self, answers: Sequence[Answer]) -> JsonValue:

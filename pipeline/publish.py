@@ -10,7 +10,7 @@ import structlog
 from domain import config_texts, gate_texts, replies, texts
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
-from domain.errors import ForgeError, NotFound, Superseded, Unprocessable
+from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.markers import Markers
@@ -21,7 +21,7 @@ from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.texts import CheckText
-from memory import findings, gates, outbox, runs
+from memory import findings, gates, halts, outbox, runs
 from memory.database import Database
 
 log = structlog.get_logger(__name__)
@@ -132,7 +132,10 @@ class Publisher:
         if not gate.request.on_issue:
             check_id = await self._gate_check(run, gate, spent)
             gate = gate.model_copy(update={"check_id": check_id})
-        gate = gate.model_copy(update={"comment_id": await self._gate_comment(run, gate, spent)})
+        try:
+            gate = gate.model_copy(update={"comment_id": await self._gate_comment(run, gate, spent)})
+        except Forbidden as error:  # a locked conversation: the check asks alone
+            log.warning("gate.uncommented", gate=gate.id, error=str(error))
         await gates.shown(self.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
         return gate
 
@@ -267,6 +270,7 @@ class Publisher:
     async def _answer_once(
         self, guid: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]
     ) -> None:
+        await halts.require_none(self.database)
         claim = await outbox.claim_answer(self.database, guid, "answer", self.clock.now())
         if claim.remote_id is not None:
             return
@@ -305,7 +309,9 @@ class Publisher:
         """Claim the write, look for its effect if it was tried before, make it, and record it; its id on GitHub.
 
         :raises Superseded: if another run owns the pull request.
+        :raises Halted: if the operator told Forge to stop; nothing is claimed then.
         """
+        await halts.require_none(self.database)
         claim = await outbox.claim(self.database, run, step, kind, self.clock.now())
         if claim.remote_id is not None:
             return claim.remote_id

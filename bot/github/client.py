@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import cast
 from urllib.parse import quote, urlencode
 
@@ -23,15 +23,28 @@ from domain.runs import RepositoryRef
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
+Stop = Callable[[], Awaitable[None]]
+"""Raises when nothing may be written any more."""
+
 MAX_PAGES = 50
 
 
-class Client:
-    """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped."""
+async def never() -> None:
+    """Stops nothing."""
 
-    def __init__(self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep) -> None:
+
+class Client:
+    """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped.
+
+    :param stop: asked right before every write.
+    """
+
+    def __init__(
+        self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep, stop: Stop = never
+    ) -> None:
         self._api_url = settings.api_url
         self._sleep = sleep
+        self._stop = stop
         self._clock = clock
         self._gate = LimitGate(limits, clock)
         self._transport = Transport(settings.api_url)
@@ -161,6 +174,7 @@ class Client:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id):
             await self._sleep_if_low(installation_id)
+            await self._stop()
             return await self._authorised(installation_id, call, refusals=refusals)
 
     async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:

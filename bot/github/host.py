@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
-from bot.github.client import Client, repository_path, require_same, segment
+from bot.github.client import Client, Stop, never, repository_path, require_same, segment
 from bot.github.deliveries import GitHubDeliveries
 from bot.github.errors import unexpected
 from bot.github.limits import LimitStore
@@ -54,12 +54,18 @@ class GitHubHost(GitHubMerging, CodeHost):
 
     :param limits: where GitHub's orders to wait are kept across restarts.
     :param sleep: waits the given seconds; another one in tests.
+    :param stop: asked right before every write; raises when none may be made any more (invariant 12).
     """
 
     def __init__(
-        self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep = asyncio.sleep
+        self,
+        settings: GitHubSettings,
+        clock: Clock,
+        limits: LimitStore,
+        sleep: Sleep = asyncio.sleep,
+        stop: Stop = never,
     ) -> None:
-        super().__init__(Client(settings, clock, limits, sleep))
+        super().__init__(Client(settings, clock, limits, sleep, stop))
         self._settings = settings
         self.deliveries = GitHubDeliveries(self._client, settings.api_url)
 

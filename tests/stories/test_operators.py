@@ -3,6 +3,7 @@
 import pytest
 
 from bot import listing
+from bot.opening import NotThere
 from memory import deliveries
 from tests.stories.driver import Story
 
@@ -57,10 +58,10 @@ async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.Ca
 
 
 async def test_events_of_a_run_that_is_not_there(told: Story) -> None:
-    with pytest.raises(listing.NotThere, match="There is no run NOPE"):
+    with pytest.raises(NotThere, match="There is no run NOPE"):
         await listing.runs(told.forge.settings, None, 20, "NOPE")
 
 
 async def test_a_replay_of_a_delivery_that_is_not_there(told: Story) -> None:
-    with pytest.raises(listing.NotThere, match="There is no delivery NOPE"):
+    with pytest.raises(NotThere, match="There is no delivery NOPE"):
         await listing.replay(told.forge.settings, "NOPE")
