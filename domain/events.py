@@ -44,7 +44,10 @@ class EventType(StrEnum):
     guard_tripped = "guard.tripped"
     ladder_changed = "ladder.changed"
     ladder_acted = "ladder.acted"  # an automatic act, with the level and the rule that allowed it
+    ladder_announced = "ladder.announced"  # people were told before an automatic act, and can stop it
+    ladder_stopped = "ladder.stopped"  # a person stopped it
     feedback_missed = "feedback.missed"
+    feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
     halted = "safety.halted"
     resumed = "safety.resumed"
 

@@ -163,8 +163,8 @@ def _never(level: int, facts: ActFacts) -> _Found:
 _RULES: Mapping[Act, tuple[_Rule, ...]] = {
     Act.comment: (_from_or_asked(1),),
     Act.auto_fix: (_from(2), _low_risk, _no_protected_paths, _no_fork, _simple),
-    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _checks_green),
-    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _checks_green),
+    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _no_fork, _checks_green),
+    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _no_fork, _checks_green),
     Act.staging_deploy: (_from(3), _low_risk, _no_protected_paths),
     Act.open_draft_pr: (_from(1), _asked),
     Act.production_deploy: (_never,),

@@ -1,0 +1,237 @@
+"""What the level of a repository is decided from: only what really happened there, and no more than is looked at."""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain.configuration import Ladder
+from domain.runs import RepositoryRef, Run
+from memory import ladder
+from memory.database import Database
+from memory.tables import DismissalRow, FindingRow, GateRow, RunRow
+from safety.ladder import RUNS_NEEDED, Decided, Move, RunRecord, evaluate
+from tests.databases import drop, fresh
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
+
+
+def at(minute: float) -> datetime:
+    return NOON + timedelta(minutes=minute)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
+    url = fresh(request.param, tmp_path)
+    opened = Database(url)
+    yield opened
+    await opened.close()
+    drop(url)
+
+
+def run(count: int, *, repository: int = 10, state: str = "completed", reason: str = "", number: int = 0) -> RunRow:
+    """The run that ended ``count`` minutes after noon."""
+    return RunRow(
+        id=f"{repository:04}{count:022}",
+        admitted_by=f"{repository}-{count}",
+        installation_id=1,
+        repository_id=repository,
+        owner="octo-org",
+        name="shop",
+        number=number or count,
+        head_sha=f"{count:040}",
+        base_sha="b" * 40,
+        trigger="pull_request",
+        attempt=1,
+        fence=1,
+        state=state,
+        reason=reason,
+        detail="",
+        created_at=at(count - 1),
+        started_at=at(count - 1),
+        finished_at=None if state == "waiting" else at(count),
+    )
+
+
+def finding(posted_by: RunRow | None, name: str, number: int) -> FindingRow:
+    return FindingRow(
+        id=f"{number}-{name}",
+        repository_id=10,
+        number=number,
+        name=name,
+        fingerprint=f"print-{name}",
+        trail="",
+        content={},
+        first_run="",
+        last_run="",
+        posted_by=None if posted_by is None else posted_by.id,
+        comment_id=None,
+        created_at=NOON,
+    )
+
+
+def dismissal(name: str, number: int, undone: datetime | None = None) -> DismissalRow:
+    return DismissalRow(
+        id=f"{number}-{name}-{undone}",
+        repository_id=10,
+        number=number,
+        name=name,
+        fingerprint=f"print-{name}",
+        rule="",
+        path="",
+        by_id=2,
+        by_login="carol",
+        reason="",
+        memory_id="",
+        created_at=NOON,
+        undone_at=undone,
+    )
+
+
+def gate(name: str, state: str, minute: float, repository: int = 10) -> GateRow:
+    return GateRow(
+        id=f"{repository}-{name}-{minute}",
+        run_id=f"{name}-{minute}",
+        installation_id=1,
+        repository_id=repository,
+        owner="octo-org",
+        repository_name="shop",
+        number=1,
+        head_sha="a" * 40,
+        name=name,
+        subject="",
+        request={},
+        state=state,
+        asked_at=NOON,
+        until=NOON,
+        decision=None,
+        decided_at=None if state == "waiting" else at(minute),
+        delegate=None,
+        check_id=None,
+        comment_id=None,
+    )
+
+
+async def keep(database: Database, rows: Sequence[object]) -> None:
+    async with database.transaction() as session:
+        session.add_all(rows)
+
+
+def as_run(row: RunRow) -> Run:
+    return row.as_run()
+
+
+async def test_a_repository_nothing_happened_in_starts_at_one(database: Database) -> None:
+    known = await ladder.facts(database, 10)
+    assert (known.level, known.since, list(known.runs), list(known.missed)) == (1, None, [], [])
+    assert list(known.decisions) == []
+
+
+async def test_completed_runs_count_with_what_they_posted(database: Database) -> None:
+    first, second = run(1), run(2)
+    others = [
+        run(3, reason="excluded"),
+        run(4, state="failed", reason="error"),
+        run(5, state="waiting", reason="gate"),
+        run(6, repository=11),
+    ]
+    found = [
+        finding(first, "F-A", 1),
+        finding(first, "F-B", 1),
+        finding(first, "F-C", 1),
+        finding(None, "F-D", 1),
+        finding(second, "F-E", 2),
+    ]
+    taken_back = dismissal("F-B", 1, NOON)
+    told = [dismissal("F-A", 1), taken_back, dismissal("F-D", 1), dismissal("F-E", 9)]
+    await keep(database, [first, second, *others, *found, *told])
+    known = await ladder.facts(database, 10)
+    assert list(known.runs) == [RunRecord(at(1), 3, 1), RunRecord(at(2), 1, 0)]
+
+
+async def test_no_more_runs_are_read_than_the_highest_level_needs(database: Database) -> None:
+    await keep(database, [run(count) for count in range(1, RUNS_NEEDED + 20)])
+    known = await ladder.facts(database, 10)
+    assert len(known.runs) == RUNS_NEEDED
+    assert known.runs[-1].at == at(RUNS_NEEDED + 19)
+
+
+async def test_decisions_are_those_of_people_about_changes(database: Database) -> None:
+    merged, against = run(1), run(2)
+    gates = [
+        gate("human_review", "approved", 1),
+        gate("security_findings", "rejected", 5),
+        gate("cost_overrun", "approved", 6),
+        gate("guard", "rejected", 7),
+        gate("human_review", "expired", 8),
+        gate("human_review", "void", 9),
+        gate("human_review", "waiting", 10),
+        gate("human_review", "approved", 11, repository=11),
+    ]
+    await keep(database, [merged, against, *gates])
+    await ladder.decide(database, as_run(merged), True, "carol", at(3))
+    await ladder.decide(database, as_run(merged), True, "carol", at(4))  # the same again
+    await ladder.decide(database, as_run(against), False, "carol", at(12))
+    known = await ladder.facts(database, 10)
+    assert list(known.decisions) == [
+        Decided(at(1), True),
+        Decided(at(3), True),
+        Decided(at(5), False),
+        Decided(at(12), False),
+    ]
+
+
+async def test_a_missed_bug_is_recorded_once_per_cause(database: Database) -> None:
+    assert await ladder.miss(database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(1))
+    assert not await ladder.miss(database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(2))
+    assert list((await ladder.facts(database, 10)).missed) == [at(1)]
+    assert list((await ladder.facts(database, 11)).missed) == []
+
+
+async def test_a_level_is_changed_once_and_told(database: Database) -> None:
+    await keep(database, [run(count) for count in range(1, 60)])
+    for count in range(1, 40):
+        await ladder.decide(database, as_run(run(count)), True, "carol", at(count))
+    known = await ladder.facts(database, 10)
+    verdict = evaluate(known, Ladder(), at(100))
+    assert (verdict.level, verdict.move) == (2, Move.rises)
+    assert await ladder.move(database, 10, known, verdict, "run-1")
+    assert not await ladder.move(database, 10, known, verdict, "run-1")
+    [told] = await ladder.changes(database, "run-1")
+    assert (told["before"], told["level"], told["repository"]) == (1, 2, 10)
+    now = await ladder.facts(database, 10)
+    assert (now.level, now.since) == (2, at(100))
+    falls = evaluate(now, Ladder(max_level=1), at(101))
+    assert await ladder.move(database, 10, now, falls, "run-2")
+    assert await ladder.level(database, 10) == 1
+
+
+async def test_a_person_sets_the_level_once_per_delivery(database: Database) -> None:
+    assert await ladder.set_level(database, 10, 3, "alice", "guid-1", at(1)) == 1
+    assert await ladder.set_level(database, 10, 3, "alice", "guid-1", at(2)) == 1
+    assert await ladder.set_level(database, 10, 2, "alice", "guid-2", at(3)) == 3
+    known = await ladder.facts(database, 10)
+    assert (known.level, known.since) == (2, at(3))
+    assert [told["level"] for told in await ladder.changes(database, "guid-1")] == [3]
+
+
+async def test_an_act_is_recorded_once(database: Database) -> None:
+    await keep(database, [run(1)])
+    for _ in range(2):
+        await ladder.acted(database, as_run(run(1)), "auto_fix", at(1), {"level": 2, "rule": "ladder.auto_fix"})
+    [told] = await ladder.acts(database, run(1).id)
+    assert (told["act"], told["level"], told["rule"], told["number"]) == ("auto_fix", 2, "ladder.auto_fix", 1)
+
+
+async def test_an_announcement_keeps_its_first_moment(database: Database) -> None:
+    await keep(database, [run(1)])
+    one = as_run(run(1))
+    assert not await ladder.announced(database, one.id)
+    assert await ladder.announce(database, one, at(10), at(0)) == at(10)
+    assert await ladder.announce(database, one, at(20), at(10)) == at(10)
+    assert await ladder.announced(database, one.id)
+    assert await ladder.stopped(database, one.id) is None
+    await ladder.stop(database, one, "carol rejected it", at(2))
+    assert await ladder.stopped(database, one.id) == "carol rejected it"
