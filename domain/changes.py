@@ -170,8 +170,9 @@ class Change(BaseModel):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The path of every file it touches."""
-        return tuple(each.path for each in self.touched)
+        """The path of every file it touches; of a renamed one the old path, too, since it is gone from there."""
+        both = (path for each in self.touched for path in (each.path, each.old_path) if path is not None)
+        return tuple(dict.fromkeys(both))
 
     def file(self, path: str) -> FileChange | None:
         """The changed file with this path at head, if it is looked into."""

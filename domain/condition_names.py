@@ -58,7 +58,7 @@ TRIGGER = Type(Kind.text, tuple(Trigger))
 _KNOWN = (
     Known("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),
     Known("review.files_changed", NUMBER, "Changed files."),
-    Known("review.paths", TEXTS, "The paths of the changed files; of a renamed file the new one."),
+    Known("review.paths", TEXTS, "The paths of the changed files; of a renamed file both."),
     Known("review.risk", NUMBER, "The risk score, from 0 to 100."),
     Known("review.risk_level", LEVEL, "The risk level."),
     Known("review.findings", NUMBER, "Findings of any severity."),

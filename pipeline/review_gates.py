@@ -79,6 +79,8 @@ class Asked:
             "review.errors": count[Severity.error],
             "review.warnings": count[Severity.warning],
             "review.decision": review.decision.value,
+            "review.not_looked_at": sum(entry.matters for entry in review.not_looked_at),
+            "review.base": pull_request.base_ref,
             "review.from_fork": pull_request.is_from_fork(self._run.repository.id),
             "review.first_time": pull_request.author_association in NEWCOMERS,
             "review.author": pull_request.author_login,
