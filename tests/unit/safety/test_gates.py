@@ -1,0 +1,191 @@
+"""What a review has to ask people, and its verdict with what they answered."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.configuration import Configuration, ProjectPaths
+from domain.configuration import Gate as Configured
+from domain.findings import Category, Finding, Layer, Severity
+from domain.gates import Gate, GateDecision, GateRequest, GateState
+from domain.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
+from domain.runs import Phase, RepositoryRef
+from safety.gates import answered, held, needed, request
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
+USUAL = Configuration()
+
+
+def finding(
+    rule: str, severity: Severity, category: Category = Category.correctness, layer: Layer = Layer.static
+) -> Finding:
+    return Finding(
+        rule=rule,
+        category=category,
+        severity=severity,
+        confidence=0.9,
+        path="shop.py",
+        line=1,
+        message="It is wrong.",
+        layer=layer,
+        id="F-ABCDEF",
+        fingerprint=rule,
+        trail=rule,
+        on_diff=True,
+    )
+
+
+KEY = finding("secret/aws", Severity.critical, Category.security, Layer.security)
+DEPENDENCY = finding("dependency/GHSA-1", Severity.critical, Category.dependencies, Layer.security)
+BUG = finding("ruff/F821", Severity.error)
+
+
+def review(*findings: Finding, level: RiskLevel = RiskLevel.low, missing: str | None = None) -> Review:
+    score = {RiskLevel.low: 5, RiskLevel.medium: 30, RiskLevel.high: 60, RiskLevel.critical: 90}[level]
+    drawn = Review(
+        merge_base="a" * 40,
+        head_sha="b" * 40,
+        files=1,
+        additions=10,
+        deletions=0,
+        findings=findings,
+        layers=(LayerReport(layer=Layer.model, missing=missing),),
+        not_looked_at=(),
+        changed=("shop.py",),
+        risk=Risk(score=score, level=level, parts=()),
+        decision=Decision.approve,
+        reasons=(),
+        conclusion=Conclusion.success,
+        seconds=0,
+    )
+    return answered(drawn, [])
+
+
+def asked(drawn: Review, *paths: str, configuration: Configuration = USUAL, gates: tuple[Gate, ...] = ()) -> list[str]:
+    context = {"review.lines_changed": 10}
+    return [each.name for each in needed(drawn, ("shop.py", *paths), configuration, context, gates)]
+
+
+def gate(wanted: GateRequest, state: GateState, words: str = "") -> Gate:
+    return Gate(
+        id="01HZZZZZZZZZZZZZZZZZZZZZZZ",
+        run_id="run",
+        repository=SHOP,
+        number=1,
+        head_sha="b" * 40,
+        request=wanted,
+        state=state,
+        asked_at=NOW,
+        until=NOW + timedelta(hours=1),
+        decision=GateDecision(at=NOW, by_id=1, by_login="carol", words=words),
+    )
+
+
+def only(drawn: Review, *paths: str, gates: tuple[Gate, ...] = ()) -> GateRequest:
+    [wanted] = needed(drawn, ("shop.py", *paths), USUAL, {}, gates)
+    return wanted
+
+
+@pytest.mark.parametrize(
+    ("drawn", "paths", "names"),
+    [
+        (review(), (), []),
+        (review(BUG), (), []),  # the author mends it first
+        (review(BUG), (".github/workflows/ci.yml",), []),
+        (review(KEY), (), ["security_findings"]),
+        (review(DEPENDENCY), (), ["security_findings"]),
+        (review(KEY, BUG), (".github/workflows/ci.yml",), ["security_findings"]),
+        (review(level=RiskLevel.high), (), ["human_review"]),
+        (review(missing="no key"), (), ["human_review"]),
+        (review(), (".github/workflows/ci.yml",), ["protected_paths"]),
+        (review(), ("CODEOWNERS",), ["protected_paths"]),
+        (review(), (".github/forge.yml",), ["protected_paths"]),
+        (review(), ("poetry.lock",), []),
+        (review(level=RiskLevel.high), ("CODEOWNERS",), ["human_review", "protected_paths"]),
+    ],
+)
+def test_what_is_asked(drawn: Review, paths: tuple[str, ...], names: list[str]) -> None:
+    assert asked(drawn, *paths) == names
+
+
+def test_paths_of_the_repository_are_protected_too() -> None:
+    configuration = Configuration(paths=ProjectPaths(protected=("db/**",)))
+    assert asked(review(), "db/schema.sql", configuration=configuration) == ["protected_paths"]
+    assert asked(review(), "db.py", configuration=configuration) == []
+
+
+@pytest.mark.parametrize(("lines", "names"), [(9, ["large"]), (10, [])])
+def test_gate_of_the_repository(lines: int, names: list[str]) -> None:
+    own = Configured(
+        phase="review", when=f"review.lines_changed > {lines}", prompt="Large.", role="admin", timeout="4h"
+    )
+    configuration = Configuration(gates={"large": own})
+    assert asked(review(), configuration=configuration) == names
+    for wanted in needed(review(), (), configuration, {"review.lines_changed": 10}):
+        assert (wanted.role, wanted.timeout, wanted.prompt) == ("admin", timedelta(hours=4), "Large.")
+
+
+def test_gate_of_another_phase_is_not_asked() -> None:
+    own = Configured(phase="deployment", when="true", prompt="Deploy?")
+    assert asked(review(), configuration=Configuration(gates={"any_deploy": own})) == []
+
+
+@pytest.mark.parametrize(("level", "role"), [(RiskLevel.high, "write"), (RiskLevel.critical, "maintain")])
+def test_critical_risk_asks_a_maintainer(level: RiskLevel, role: str) -> None:
+    assert only(review(level=level)).role == role
+
+
+def test_configured_role_can_only_be_higher() -> None:
+    configuration = Configuration(gates={"human_review": Configured(role="admin", timeout="2h")})
+    wanted = request("human_review", Phase.review, "s", "?", (), configuration)
+    assert (wanted.role, wanted.seconds) == ("admin", 7200)
+
+
+def test_accepted_risk_does_not_block_and_other_findings_still_do() -> None:
+    drawn = review(KEY)
+    approved = gate(only(drawn), GateState.approved, "rotate it")
+    accepted = answered(drawn, [approved])
+    assert accepted.conclusion is Conclusion.success
+    assert "rotate it" in accepted.reasons[0].text
+    assert answered(review(KEY, BUG), [approved]).conclusion is Conclusion.failure
+
+
+def test_answer_holds_for_these_findings_only() -> None:
+    approved = gate(only(review(KEY)), GateState.approved)
+    both = review(KEY, DEPENDENCY)
+    assert answered(both, [approved]).conclusion is Conclusion.failure
+    assert asked(both, gates=(approved,)) == ["security_findings"]
+    assert only(both).subject != approved.request.subject
+
+
+def test_approved_human_review_approves() -> None:
+    drawn = review(level=RiskLevel.high)
+    assert drawn.conclusion is Conclusion.action_required
+    approved = gate(only(drawn), GateState.approved)
+    assert answered(drawn, [approved]).conclusion is Conclusion.success
+    assert answered(review(missing="no key"), [approved]).conclusion is Conclusion.action_required
+
+
+@pytest.mark.parametrize("state", [GateState.waiting, GateState.rejected, GateState.expired, GateState.void])
+def test_nothing_but_an_approval_approves(state: GateState) -> None:
+    drawn = review(level=RiskLevel.high)
+    there = gate(only(drawn), state)
+    assert answered(drawn, [there]).conclusion is not Conclusion.success
+    assert held(answered(drawn, [there]), [there]).conclusion is not Conclusion.success
+
+
+@pytest.mark.parametrize(
+    ("state", "conclusion", "code"),
+    [
+        (GateState.waiting, Conclusion.action_required, "gate.waiting"),
+        (GateState.rejected, Conclusion.failure, "gate.rejected"),
+        (GateState.expired, Conclusion.action_required, "gate.expired"),
+    ],
+)
+def test_verdict_while_and_after(state: GateState, conclusion: Conclusion, code: str) -> None:
+    drawn = review()
+    stopped = held(drawn, [gate(only(drawn, "CODEOWNERS"), state)])
+    assert stopped.conclusion is conclusion
+    assert stopped.reasons[0].code == code
+    assert held(review(BUG), [gate(only(drawn, "CODEOWNERS"), state)]).conclusion is Conclusion.failure
