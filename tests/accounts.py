@@ -1,6 +1,6 @@
 """Every cent accounted for (invariant 3 of the threat model): the books against themselves and against the limits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 
@@ -8,7 +8,7 @@ from domain.events import EventType
 from domain.money import MICRO, Limits
 from domain.runs import Phase
 from memory.database import Database
-from memory.tables import EventRow, SpendRow
+from memory.tables import BudgetRow, EventRow, SpendRow
 
 USUAL = Limits()
 
@@ -17,26 +17,44 @@ async def unaccounted(database: Database, limits: Limits = USUAL, *, at_rest: bo
     """What is wrong with the books; each is one sentence. ``at_rest``: no call is on its way any more."""
     async with database.transaction() as session:
         rows = (await session.scalars(select(SpendRow))).all()
+        slices = {row.scope: row.granted for row in await session.scalars(select(BudgetRow))}
         told = (await session.scalars(select(EventRow).where(EventRow.type == EventType.budget_settled.value))).all()
     open_ones = [row for row in rows if row.state == "reserved"]
     return [
         *(f"I3: {row.step} of run {row.run_id} is still reserved" for row in open_ones if at_rest),
         *(f"I3: {row.step} was lost for less" for row in rows if row.state == "lost" and row.amount != row.reserved),
-        *_overrun(rows, limits),
+        *_overrun(rows, limits, slices),
         *_untold(rows, told),
     ]
 
 
-def _overrun(rows: Sequence[SpendRow], limits: Limits) -> list[str]:
-    totals: dict[tuple[str, int], int] = {}
+async def overruns(database: Database, limits: Limits = USUAL) -> list[str]:
+    """What passes its limit at this moment, while calls are on their way."""
+    async with database.transaction() as session:
+        slices = {row.scope: row.granted for row in await session.scalars(select(BudgetRow))}
+        rows = (await session.scalars(select(SpendRow))).all()
+    return _overrun(rows, limits, slices)
+
+
+def _overrun(rows: Sequence[SpendRow], limits: Limits, slices: Mapping[str, int]) -> list[str]:
+    """:param slices: what people granted, by scope; a phase's slice raises its own limit and the run's."""
+    totals: dict[str, int] = {}
+    allowed: dict[str, int | None] = {}
     for row in rows:
-        for key in (
-            (f"run {row.run_id}", limits.run),
-            (f"run {row.run_id} {row.phase}", limits.phase[Phase(row.phase)]),
+        granted = {phase: slices.get(f"run:{row.run_id}/{phase.value}", 0) for phase in Phase}
+        for name, limit in (
+            (f"run {row.run_id}", limits.run + sum(granted.values())),
+            (f"run {row.run_id} {row.phase}", limits.phase[Phase(row.phase)] + granted[Phase(row.phase)]),
             (f"repository {row.repository_id} on {row.day}", limits.day),
+            (f"installation {row.installation_id} on {row.day}", limits.installation),
         ):
-            totals[key] = totals.get(key, 0) + row.amount
-    return [f"I3: {name} has {amount} of {limit}" for (name, limit), amount in totals.items() if amount > limit]
+            totals[name] = totals.get(name, 0) + row.amount
+            allowed[name] = limit
+    return [
+        f"I3: {name} has {amount} of {limit}"
+        for name, amount in totals.items()
+        if (limit := allowed[name]) is not None and amount > limit
+    ]
 
 
 def _untold(rows: Sequence[SpendRow], told: Sequence[EventRow]) -> list[str]:

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
+from domain.gates import CHECK_ID, GateState
 from domain.runs import RunState
 from memory.database import Database
-from memory.tables import DeliveryRow, OutboxRow, RunRow
+from memory.tables import DeliveryRow, GateRow, OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import PullRequest
 from tests.accounts import unaccounted
@@ -19,11 +20,13 @@ async def violations(github: Simulator, database: Database) -> list[str]:
         deliveries = (await session.scalars(select(DeliveryRow))).all()
         runs = (await session.scalars(select(RunRow))).all()
         writes = (await session.scalars(select(OutboxRow))).all()
+        gates = (await session.scalars(select(GateRow))).all()
     return [
         *_deliveries_end(github, deliveries),
         *_nothing_twice(github, writes),
         *await unaccounted(database),
-        *_runs_end(github, runs, {row.run_id for row in writes if row.step == "concluded"}),
+        *_runs_end(github, runs, gates, {row.run_id for row in writes if row.step == "concluded"}),
+        *_gates_are_shown(github, runs, gates),
     ]
 
 
@@ -62,9 +65,20 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
     ]
 
 
-def _runs_end(github: Simulator, rows: Sequence[RunRow], concluded: Collection[str]) -> list[str]:
-    """:param concluded: the runs that wrote their verdict, or began to."""
-    wrong = [f"I6: run {row.id} is {row.state}" for row in rows if not RunState(row.state).is_final]
+def _runs_end(
+    github: Simulator, rows: Sequence[RunRow], gates: Sequence[GateRow], concluded: Collection[str]
+) -> list[str]:
+    """A run ends, or waits for a person whom it asked.
+
+    :param concluded: the runs that wrote their verdict, or began to.
+    """
+    asking = {gate.run_id for gate in gates if gate.state == GateState.waiting}
+    wrong = [
+        f"I6: run {row.id} is {row.state}"
+        for row in rows
+        if not RunState(row.state).is_final
+        and not (row.state == "waiting" and row.reason == "gate" and row.id in asking)
+    ]
     wrong += [
         f"I6: run {row.id} is {row.state} without a reason"
         for row in rows
@@ -87,6 +101,32 @@ def _runs_end(github: Simulator, rows: Sequence[RunRow], concluded: Collection[s
         for check in github.world.check_runs.values()
         if check.external_id in ended and check.conclusion not in {None, "cancelled"}
     ]
+    return wrong
+
+
+_SHOWN = {
+    GateState.waiting: "action_required",
+    GateState.approved: "success",
+    GateState.rejected: "failure",
+    GateState.expired: "action_required",
+    GateState.void: "cancelled",
+}
+
+
+def _gates_are_shown(github: Simulator, runs: Sequence[RunRow], gates: Sequence[GateRow]) -> list[str]:
+    """Nobody decided who was not a person, no run that ended still asks, and each check says where its gate stands."""
+    by_id = {row.id: row for row in runs}
+    shown = {check.external_id: check for check in github.world.check_runs.values() if check.app is github.app}
+    wrong: list[str] = []
+    for gate in gates:
+        run, check = by_id[gate.run_id], shown.get(f"{CHECK_ID}{gate.id}")
+        by = (gate.decision or {}).get("by_id")
+        if gate.state in {GateState.approved, GateState.rejected} and (by is None or by == github.app.bot.id):
+            wrong.append(f"I4: gate {gate.id} ({gate.name}) was {gate.state} by nobody")
+        if gate.state == GateState.waiting and RunState(run.state).is_final:
+            wrong.append(f"I6: gate {gate.id} ({gate.name}) of run {run.id}, which is {run.state}, still waits")
+        if check is not None and run.reason != "access_lost" and check.conclusion != _SHOWN[GateState(gate.state)]:
+            wrong.append(f"I6: the check of gate {gate.id} ({gate.name}) is {gate.state} and says {check.conclusion}")
     return wrong
 
 

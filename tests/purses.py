@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from domain.money import Outcome, Receipt, Refusal, Reservation, Scope
+from domain.money import Limits, Outcome, Receipt, Refusal, Reservation, Totals
 from domain.runs import Phase
+from safety.money import refusal
 
 
 @dataclass
 class OpenPurse:
-    """Gives whatever is asked for until ``money`` micro-USD are spent or reserved."""
+    """Gives whatever is asked for until four fifths of ``money`` micro-USD are spent or reserved."""
 
     money: int = 10**12
     open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
@@ -19,8 +20,9 @@ class OpenPurse:
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         del step, model
         held = self.charged + sum(each.amount for each in self.open.values())
-        if held + amount > self.money:
-            return Refusal(scope=Scope.phase, phase=Phase.review, current=held, limit=self.money, wanted=amount)
+        refused = refusal(amount, Totals(phase=held), Limits(phase={Phase.review: self.money}), Phase.review)
+        if refused is not None:
+            return refused
         reservation = Reservation(id=str(len(self.reserved)), amount=amount)
         self.reserved.append(amount)
         self.open[reservation.id] = reservation

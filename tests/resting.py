@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import select, text
+from sqlalchemy import or_, select, text
 
+from domain.gates import GateState
 from memory.database import Database
-from memory.tables import DeliveryRow, RunRow, WaitRow
+from memory.tables import DeliveryRow, GateRow, RunRow, WaitRow
 
 _WORKFLOWS = {
     "sqlite": "SELECT workflow_uuid FROM workflow_status WHERE status IN ('PENDING', 'ENQUEUED')",
@@ -13,8 +14,19 @@ _WORKFLOWS = {
 }
 
 
+_QUEUED = {
+    "sqlite": "SELECT workflow_uuid FROM workflow_status WHERE workflow_uuid LIKE '%/%'",
+    "postgresql": "SELECT workflow_uuid FROM dbos.workflow_status WHERE workflow_uuid LIKE '%/%'",
+}
+"""Runs that went on after an answer."""
+
+
 async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]:
-    """(kind, id) of deliveries without an outcome, runs that are not final, and workflows that are not done."""
+    """(kind, id) of what is on its way.
+
+    Deliveries without an outcome, runs that are not final and wait for nobody, workflows that are not done, and gates
+    that are answered, or whose time is over, without their run having been told.
+    """
     async with database.transaction() as session:
         waiting = set(await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until > now)))
         deliveries = await session.scalars(
@@ -22,7 +34,23 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
         )
         runs = await session.scalars(select(RunRow.id).where(RunRow.state.in_(["pending", "running"])))
         workflows = await session.scalars(text(_WORKFLOWS[database.dialect]))
+        told = set(await session.scalars(text(_QUEUED[database.dialect])))
+        gates = (
+            await session.execute(
+                select(GateRow.id, GateRow.run_id)
+                .join(RunRow, RunRow.id == GateRow.run_id)
+                .where(
+                    RunRow.state == "waiting",
+                    RunRow.reason == "gate",
+                    or_(
+                        GateRow.state.in_([GateState.approved, GateState.rejected, GateState.expired]),
+                        (GateRow.state == GateState.waiting) & (GateRow.until <= now),
+                    ),
+                )
+            )
+        ).all()
         found = [
+            *(("gate", gate) for gate, run in gates if f"{run}/{gate}" not in told),
             *(("delivery", each) for each in deliveries),
             *(("run", each) for each in runs),
             *(("workflow", each) for each in workflows),

@@ -10,9 +10,9 @@ from agents.prices import Dearest, Listed, price, worst
 from agents.tokens import at_most, estimate
 from domain import presets
 from domain.configuration import Budgets, Configuration
-from domain.money import FREE, MICRO, Ceilings, Fixed, Limits, Refusal, Scope, Usage, micro, shown
+from domain.money import FREE, MICRO, Ceilings, Fixed, Limits, Totals, Usage, micro, shown
 from domain.runs import Phase
-from safety.money import capped, limits_of
+from safety.money import capped, limits_of, refusal
 
 MINE = {"openai:mine": Fixed(Decimal("0.5"), Decimal(2))}
 
@@ -83,8 +83,65 @@ def test_ceilings_cap_what_a_configuration_shows():
 
 
 def test_a_refusal_says_what_was_spent_the_limit_and_what_to_do():
-    refused = Refusal(scope=Scope.day, phase=Phase.review, current=199 * MICRO, limit=200 * MICRO, wanted=2 * MICRO)
-    assert "2.00 USD" in refused.message
+    refused = refusal(micro("1.5"), Totals(day=199 * MICRO), Limits(), Phase.review)
+    assert refused is not None
+    assert "1.50 USD" in refused.message
     assert "199.00 USD" in refused.message
     assert "200.00 USD" in refused.message
     assert "budgets.day" in refused.advice
+    assert (refused.check.name, refused.check.should_break, refused.gate) == ("cost", True, None)
+
+
+REVIEW = Limits(phase={Phase.review: 100}, run=1000, day=10_000, installation=10_000)
+
+
+@pytest.mark.parametrize(
+    ("totals", "fits", "code", "gate"),
+    [
+        (Totals(phase=60), 20, "cost.phase", "cost_overrun"),
+        (Totals(run=790), 10, "cost.run", "cost_overrun"),
+        (Totals(day=9990), 10, "cost.day", None),
+        (Totals(installation=9990), 10, "cost.installation", None),
+    ],
+)
+def test_a_person_is_asked_at_four_fifths_where_one_can_help(totals: Totals, fits: int, code: str, gate: str | None):
+    """Of phase and run a person grants more; the day and an installation are used to the last cent."""
+    assert refusal(fits, totals, REVIEW, Phase.review) is None
+    refused = refusal(fits + 1, totals, REVIEW, Phase.review)
+    assert refused is not None
+    assert (refused.check.reason.code, refused.gate) == (code, gate)
+
+
+@pytest.mark.parametrize(
+    ("phase", "wanted"),
+    [
+        (Phase.planning, 4),
+        (Phase.implementation, 8),
+        (Phase.review, 1.6),
+        (Phase.testing, 2.4),
+        (Phase.deployment, 1.6),
+    ],
+)
+def test_the_usual_numbers_of_each_phase(phase: Phase, wanted: float):
+    """SPEC S4: 5, 10, 2, 3 and 2 USD, of which four fifths can be spent before anybody is asked."""
+    assert refusal(micro(wanted), Totals(), Limits(), phase) is None
+    refused = refusal(micro(wanted) + 1, Totals(), Limits(), phase)
+    assert refused is not None
+    assert refused.gate == "cost_overrun"
+
+
+def test_where_the_operator_allows_no_more_nobody_is_asked():
+    """A slice could not be granted, so the limit is used up to its end, and then it is one."""
+    ceilings = Ceilings(phase=100)
+    assert refusal(100, Totals(), REVIEW, Phase.review, ceilings) is None
+    refused = refusal(101, Totals(), REVIEW, Phase.review, ceilings)
+    assert refused is not None
+    assert refused.gate is None
+    assert "operator allows no more" in refused.advice
+
+
+def test_a_budget_of_nothing_asks_nobody():
+    """Who configures 0 wants no call at all, so no slice is offered."""
+    refused = refusal(1, Totals(), Limits(run=0), Phase.review)
+    assert refused is not None
+    assert refused.gate is None

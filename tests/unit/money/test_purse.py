@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Usage, micro
+from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Slice, Usage, micro
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
 from memory import spend
 from memory.database import Database
@@ -103,30 +103,34 @@ async def test_a_run_that_ended_leaves_nothing_reserved(database: Database):
 
 
 @pytest.mark.parametrize(
-    ("limits", "scope"),
+    ("limits", "scope", "most"),
     [
-        (Limits(phase={Phase.review: 100}), Scope.phase),
-        (Limits(run=100), Scope.run),
-        (Limits(day=100), Scope.day),
-        (Limits(installation=100), Scope.installation),
+        (Limits(phase={Phase.review: 100}), Scope.phase, 80),
+        (Limits(run=100), Scope.run, 80),
+        (Limits(day=100), Scope.day, 100),
+        (Limits(installation=100), Scope.installation, 100),
     ],
 )
-async def test_each_limit_holds_to_the_cent_and_says_so(database: Database, limits: Limits, scope: Scope):
+async def test_each_limit_holds_to_the_cent_and_says_so(database: Database, limits: Limits, scope: Scope, most: int):
+    """At four fifths of what a person can raise that person is asked; the others are used up to their end."""
     mine = purse(database, run(), limits)
     await reserved(mine, 60, "one")
+    rest = most - 60
 
-    refused = await mine.reserve("two", "m", 41)
+    refused = await mine.reserve("two", "m", rest + 1)
     assert isinstance(refused, Refusal)
-    assert (refused.scope, refused.current, refused.limit, refused.wanted) == (scope, 60, 100, 41)
-    assert await reserved(mine, 40, "three")
+    reason = refused.check.reason
+    assert (reason.code, reason.value, reason.threshold) == (f"cost.{scope}", (most + 1) / MICRO, most / MICRO)
+    assert refused.gate == ("cost_overrun" if most == 80 else None)
+    assert await reserved(mine, rest, "three")
 
 
 async def test_other_phases_runs_repositories_and_installations_do_not_count(database: Database):
     other_phase = StoredPurse(database, run(), Phase.testing, DEAR, MovableClock())
     await reserved(other_phase, 90)
     await reserved(purse(database, run(2)), 90)
-    assert await reserved(purse(database, run(), Limits(phase={Phase.review: 100})), 100, "phase")
-    assert await reserved(purse(database, run(3), Limits(run=100)), 100, "run")
+    assert await reserved(purse(database, run(), Limits(phase={Phase.review: 125})), 100, "phase")
+    assert await reserved(purse(database, run(3), Limits(run=125)), 100, "run")
     assert await reserved(purse(database, run(1, repository=8), Limits(day=100)), 100, "day")
     assert await reserved(purse(database, run(1, 9, installation=4), Limits(installation=100)), 100, "installation")
 
@@ -152,19 +156,28 @@ async def test_a_call_that_costs_nothing_is_never_refused(database: Database):
 async def test_four_fifths_of_a_limit_are_a_warning(database: Database):
     mine = purse(database, run(), Limits(phase={Phase.review: 100}))
     assert (await reserved(mine, 79, "one")).warnings == ()
-    assert (await reserved(mine, 1, "two")).warnings == (Scope.phase,)
+    assert (await reserved(mine, 1, "two")).warnings == ("cost.phase",)
 
 
 async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Database):
+    now = datetime.now(UTC)
     limits = Limits(phase={Phase.review: 100}, run=100)
-    assert isinstance(await purse(database, run(), limits).reserve("x", "m", 101), Refusal)
+    assert isinstance(await purse(database, run(), limits).reserve("x", "m", 81), Refusal)
 
-    await spend.grant(database, run(), Phase.review, 50)
-    assert await reserved(purse(database, run(), limits), 150)
-    below = StoredPurse(database, run(), Phase.review, limits, MovableClock(), Ceilings(run=160))
-    refused = await below.reserve("y", "m", 11)
+    await spend.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")
+    await spend.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")  # the same one, repeated
+    assert await reserved(purse(database, run(), limits), 120)
+    refused = await purse(database, run(), limits).reserve("y", "m", 1)
     assert isinstance(refused, Refusal)
-    assert (refused.scope, refused.limit) == (Scope.phase, 150)
+    assert (refused.check.reason.code, refused.gate) == ("cost.phase", "cost_overrun")
+
+    await spend.grant(database, run(), Phase.review, Slice(amount=500), now, "another")
+    below = StoredPurse(database, run(), Phase.review, limits, MovableClock(), Ceilings(run=160))
+    refused = await below.reserve("y", "m", 41)
+    assert isinstance(refused, Refusal)
+    assert (refused.check.reason.code, refused.gate) == ("cost.run", None)
+    assert await reserved(below, 40, "z")
+    assert not await unaccounted(database, limits, at_rest=False)
 
 
 async def test_nothing_is_reserved_after_a_stop(database: Database):
@@ -219,6 +232,7 @@ async def test_b1_twenty_runs_race_for_the_last_dollar(url: str):
 async def test_settling_below_the_reservation_gives_money_back(database: Database):
     limits = Limits(run=100)
     mine = purse(database, run(), limits)
-    await mine.settle(await reserved(mine, 100, "one"), answered(30))
+    await mine.settle(await reserved(mine, 80, "one"), answered(30))
 
-    assert await reserved(mine, 70, "two")
+    assert await reserved(mine, 50, "two")
+    assert isinstance(await mine.reserve("three", "m", 1), Refusal)
