@@ -184,9 +184,16 @@ def _title(review: Review) -> str:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
         return _asking(review)
+    if any(reason.code == "gate.approved" for reason in review.reasons):
+        return (
+            f"Approved by a person, with {_count(len(review.findings), 'finding')}" if review.findings else _BY_PERSON
+        )
     if review.findings:
         return f"Approved, with {_count(len(review.findings), 'remark')}"
     return "Approved: nothing to say"
+
+
+_BY_PERSON = "Approved by a person: nothing else to say"
 
 
 def _asking(review: Review) -> str:
@@ -223,6 +230,8 @@ def _next(review: Review) -> str:
         return "somebody who may decides at the gate below: with its buttons, or with a comment."
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
+    if "gate.approved" in codes and review.findings:
+        return "merge when you are ready, and keep the conditions. What was accepted stands below."
     return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."
 
 

@@ -70,6 +70,7 @@ def answered(review: Review, gates: Sequence[Gate]) -> Review:
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
     verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history)
     decision = verdict.decision
+    base = _else(review) if accepted and decision is Decision.approve else verdict.reasons
     gate = approved.get(("human_review", _codes(verdict.reasons)))
     if decision is Decision.require_human and gate is not None:
         decision = Decision.approve
@@ -78,7 +79,7 @@ def answered(review: Review, gates: Sequence[Gate]) -> Review:
     return review.model_copy(
         update={
             "decision": decision,
-            "reasons": (*reasons, *others, *verdict.reasons),
+            "reasons": (*reasons, *others, *base),
             "conclusion": CONCLUSIONS[decision],
         }
     )
@@ -239,6 +240,12 @@ def _about(findings: Sequence[Finding]) -> str:
 def _codes(reasons: Sequence[Reason]) -> str:
     """What a person is asked to look at, whatever the numbers behind it are."""
     return digest(*sorted({reason.code for reason in reasons if not reason.code.startswith("gate.")}))
+
+
+def _else(review: Review) -> tuple[Reason, ...]:
+    risk = review.risk
+    text = f"Nothing else blocks; risk is {risk.level.value} ({risk.score} of 100)"
+    return (Reason(code="risk.level", text=text, value=risk.score),)
 
 
 def _said(gate: Gate) -> Reason:

@@ -1,0 +1,126 @@
+"""The acts of the demo: a pull request that is mended, and one whose risk a maintainer accepts at a gate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.markup import escape
+
+from bot.demo import project
+from bot.demo.stage import Stage, is_overlooked, named, why_open
+from domain import gate_texts
+from simulator import Simulator, User
+from simulator.gitstore import FileContent
+from simulator.state import Repository
+
+Promises = Mapping[str, bool]
+"""What an act should show, and whether it did."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The repository and its people: one who may write, one who maintains, one who is nobody here."""
+
+    repository: Repository
+    author: User
+    maintainer: User
+    stranger: User
+
+
+def cast_of(github: Simulator) -> Cast:
+    """Bring the people and their repository to the simulated GitHub."""
+    repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
+    github.install(repository)
+    author, maintainer = github.user("author"), github.user("maintainer")
+    github.grant(repository, author, "write")
+    github.grant(repository, maintainer, "maintain")
+    return Cast(repository, author, maintainer, github.user("stranger"))
+
+
+async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
+    """A pull request is reviewed, discussed, mended and approved.
+
+    :param second_push: what the author repairs, by path.
+    """
+    github, repository = stage.github, cast.repository
+    author, maintainer, stranger = cast.author, cast.maintainer, cast.stranger
+    stage.step(f"A person opens a pull request in {project.REPOSITORY}: “{project.TITLE}”")
+    repository.dependency_changes = project.DEPENDENCIES
+    head = await author.push(repository, project.BRANCH, project.FIRST_PUSH, project.TITLE, base="main")
+    pull = await author.open_pull_request(repository, project.BRANCH, title=project.TITLE, body=project.BODY)
+    first = await stage.watch(repository, head)
+    wanted_changes = first.conclusion == "failure"  # the fix that is pushed later takes the question away
+    stage.show_review(pull)
+    stage.show_check(first)
+
+    stage.step("A maintainer disagrees with one of them")
+    comment = next(each for each in github.review_comments(pull) if "docker/latest-tag" in each.body)
+    said = await maintainer.reply(comment, "/forge dismiss our registry resolves latest to a fixed digest")
+    stage.say(said.user.login, said.body)
+    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+
+    stage.step("A stranger tries to command")
+    asked = await stranger.comment(pull, "/forge pause")
+    stage.say(asked.user.login, asked.body)
+    refusal = await stage.reply(lambda: github.comments(pull)[1:])
+
+    stage.step("The author pushes a fix")
+    repository.dependency_changes = []
+    head = await author.push(repository, project.BRANCH, second_push, "Do what the review says")
+    second = await stage.watch(repository, head)
+    asked_for = second.conclusion  # the next verdict is on the same check
+    stage.show_check(second)
+
+    stage.step("The deleted key is still in the history: the maintainer revokes it")
+    leak = next(each for each in github.review_comments(pull) if "secret/aws-access-key" in each.body)
+    said = await maintainer.reply(leak, "/forge dismiss revoked at the carrier, and a new one issued")
+    stage.say(said.user.login, said.body)
+    answer = await stage.reply(lambda: leak.thread.comments[2:])
+    third = await stage.watch(repository, head, "success")
+    stage.show_check(third)
+    closed, every = await stage.settled(pull), len(pull.threads)
+    stage.console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
+    left = [thread for thread in pull.threads if thread not in closed]
+    for thread in left:
+        stage.console.print(f"  left open: {escape(named(thread))}: {why_open(thread)}.", soft_wrap=True)
+    return {
+        "The first dismissal was taken down.": "is dismissed" in receipt,
+        "The stranger was refused.": "needs the role admin" in refusal,
+        "The second dismissal was taken down.": "is dismissed" in answer,
+        "The first verdict asks for changes.": wanted_changes,
+        "The second asks for a person.": asked_for == "action_required",
+        "The third approves.": third.conclusion == "success",
+        "The dismissed threads are resolved.": comment.thread in closed and leak.thread in closed,
+        "Threads of what is gone are resolved.": len(closed) > 2 and not any(map(is_overlooked, left)),
+    }
+
+
+async def gate(stage: Stage, cast: Cast) -> Promises:
+    """A critical security finding stops at its gate; a maintainer accepts the risk, on a condition."""
+    github, repository, author = stage.github, cast.repository, cast.author
+    name = "security_findings"
+    stage.step(f"Another pull request: “{project.GATE_TITLE}”")
+    repository.dependency_changes = project.DEPENDENCIES
+    head = await author.push(repository, project.GATE_BRANCH, project.GATE_PUSH, project.GATE_TITLE, base="main")
+    pull = await author.open_pull_request(
+        repository, project.GATE_BRANCH, title=project.GATE_TITLE, body=project.GATE_BODY
+    )
+    asked = await stage.watch(repository, head, name=gate_texts.check_name(name))
+    waited = asked.conclusion == "action_required"
+    stage.show_check(asked)
+
+    stage.step("The author approves their own change")
+    await stage.write(author.login, pull, f"/forge approve {name}")
+    refusal = await stage.reply(lambda: [each for each in github.comments(pull) if "Refused" in each.body])
+
+    stage.step("A maintainer accepts the risk in the browser, on a condition")
+    await stage.write(cast.maintainer.login, pull, f"/forge approve {name} with: {project.GATE_CONDITION}")
+    receipt = await stage.reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
+    verdict = await stage.watch(repository, head, "success")
+    stage.show_check(verdict)
+    return {
+        "The gate waited for a person.": waited,
+        "The author was refused at the gate.": "needs the role maintain" in refusal,
+        "The maintainer's approval was taken down.": "The conditions go with it" in receipt,
+        "The run went on behind the gate.": verdict.conclusion == "success",
+        "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
+    }
