@@ -63,11 +63,15 @@ class ReviewCheckedHead(Command):
 
 
 class EndPullRequest(Command):
-    """The pull request was closed or merged: stop what runs on it."""
+    """The pull request was closed or merged: stop what runs on it.
+
+    :param reverts: the pull request that it takes back, in the words GitHub writes for that.
+    """
 
     kind: Literal["end_pull_request"] = "end_pull_request"
     repository: RepositoryRef
     number: int
+    reverts: int | None = None
     sender: Sender
 
 

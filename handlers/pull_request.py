@@ -1,5 +1,6 @@
 """Pull requests: opened, pushed to, made ready, retargeted or closed."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,12 @@ _REPEATS = {
 }
 
 
+_REVERTS = re.compile(
+    r"^Reverts (?P<owner>[^\s/#]{1,100})/(?P<name>[^\s/#]{1,100})#(?P<number>\d{1,9})\s*$", re.MULTILINE
+)
+"""What the button Revert writes into the body, below a title `Revert "…"`."""
+
+
 class _Commit(View):
     sha: Sha
 
@@ -23,6 +30,8 @@ class _Commit(View):
 class _PullRequest(View):
     number: Number
     head: _Commit
+    title: str = ""
+    body: str | None = None
 
 
 class _Changes(View):
@@ -39,7 +48,12 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     event = _Event.model_validate(payload)
     number = event.pull_request.number
     if event.action == "closed":
-        return EndPullRequest(repository=event.where(), number=number, sender=event.sender.as_sender())
+        return EndPullRequest(
+            repository=event.where(),
+            number=number,
+            reverts=_reverted(event),
+            sender=event.sender.as_sender(),
+        )
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
@@ -52,3 +66,15 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         repeat=_REPEATS[event.action],
         sender=event.sender.as_sender(),
     )
+
+
+def _reverted(event: _Event) -> int | None:
+    """The pull request of this repository that one takes back."""
+    if not event.pull_request.title.startswith('Revert "'):
+        return None
+    found = _REVERTS.search(event.pull_request.body or "")
+    where = event.where()
+    if found is None or f"{found['owner']}/{found['name']}".casefold() != where.full_name.casefold():
+        return None
+    number = int(found["number"])
+    return number if number not in {0, event.pull_request.number} else None

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, func, select, update
 
 from memory.database import Database, upsert
+from memory.looks import MARK as LOOK
 from memory.tables import RunRow, WaitRow
 
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
@@ -21,7 +22,8 @@ async def add(database: Database, workflow_id: str, until: datetime, reason: str
 async def due(database: Database, now: datetime) -> Sequence[str]:
     """The workflows whose moment has come."""
     async with database.transaction() as session:
-        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
+        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now, ~is_look))).all()
 
 
 async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
@@ -47,7 +49,8 @@ async def end_of_pull_request(database: Database, repository_id: int, number: in
 async def until(database: Database, run_id: str) -> datetime | None:
     """The moment what works for a run waits for; None if it does not wait."""
     async with database.transaction() as session:
-        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
+        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id, ~is_look))
 
 
 async def end_because(database: Database, reason: str, now: datetime) -> int:

@@ -31,6 +31,7 @@ from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Admission, Candidate
+from pipeline.automation import learn_from_end, weigh_here
 from pipeline.deciding import Saying, decide
 from pipeline.gates import refresh, show_void
 from pipeline.going_on import go_on, queue
@@ -133,6 +134,7 @@ class Dispatch:
             case NoteThread():
                 outcome = await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
                 await self.go_on(command.repository, command.number)
+                await self._weigh(command.repository, command.number)
                 return str(outcome)
 
     async def review(self, command: ReviewPullRequest) -> str:
@@ -167,7 +169,15 @@ class Dispatch:
         await self.go_on(gate.repository, gate.number)
         note_ = gate_replies.pressed(command.sender.login, answer)
         await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
+        await self._weigh(gate.repository, gate.number)
         return answer
+
+    async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
+        await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))
+
+    async def _weigh(self, repository: RepositoryRef, number: int) -> None:
+        """Weigh the automation level after a person decided something."""
+        await self._journal.step("weigh the level", lambda: weigh_here(self._services, repository, number))
 
     async def _refresh(self, gate_id: str, note_: str = "") -> JsonValue:
         gate = await gates.get(self._services.database, gate_id)
@@ -245,6 +255,8 @@ class Dispatch:
                 return "the pull request is open again"
             seen = None if look is None else look.fence
             ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
+            if ended is not None and look is not None:
+                await self._learn(command, look.pull_request)
         return _ended(len(ended))
 
     async def _end(

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from domain import gate_texts, replies
+from domain import gate_texts, ladder_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, Halted, RateLimited
@@ -15,10 +15,22 @@ from domain.findings import Finding
 from domain.money import Use
 from domain.replies import Answer
 from domain.runs import Phase, ReasonCode, RepositoryRef, Run, Trigger
-from domain.slash import ENTRIES, AboutFinding, AboutGate, Dismiss, Mistake, Refused, SlashCommand, Verb
+from domain.slash import (
+    ENTRIES,
+    AboutFinding,
+    AboutGate,
+    Dismiss,
+    Level,
+    Mistake,
+    Plain,
+    Refused,
+    SlashCommand,
+    Tell,
+    Verb,
+)
 from memory import checkpoints, dismissals, findings, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
-from pipeline import configuration, reconclude, threads
+from pipeline import automation, configuration, reconclude, threads
 from pipeline.deciding import AtGates, waiting
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -50,6 +62,8 @@ class Runs(Protocol):
 _AT_GATES = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.more, Verb.accept})
 _ANSWERS = _AT_GATES | {Verb.dismiss, Verb.undismiss}
 """What may take away what a run waits for."""
+_OUTCOMES = _ANSWERS | {Verb.missed}
+"""What the automation level is decided from."""
 
 
 class Obedience:
@@ -71,6 +85,8 @@ class Obedience:
         if any(not isinstance(asked, Mistake) and asked.verb in _ANSWERS for asked in self._command.asked):
             await self._runs.go_on(self._command.repository, self._command.number)
         await self._journal.step("reply", lambda: self._reply(answers))
+        if any(not isinstance(asked, Mistake) and asked.verb in _OUTCOMES for asked in self._command.asked):
+            await self._journal.step("weigh the level", self._weigh)
         return f"{len(answers)} answered"
 
     async def _obey(self, asked: SlashCommand | Mistake) -> str:
@@ -96,8 +112,7 @@ class Obedience:
             case Verb.review:
                 return await self._review(asked.full, standing)
             case Verb.cancel | Verb.abort:
-                ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
-                return replies.cancelled(ended[0]) if ended else replies.nothing_to_cancel()
+                return await self._cancel()
             case Verb.pause:
                 return await self._pause()
             case Verb.unpause:
@@ -108,6 +123,8 @@ class Obedience:
                 if isinstance(asked, AboutGate):
                     return str(await self._journal.step(asked.verb, lambda: self._view_gate(asked.gate)))
                 return str(await self._journal.step(asked.verb, lambda: self._show(asked.verb)))
+            case Verb.level | Verb.missed:
+                return str(await self._journal.step(asked.verb, lambda: self._about_level(asked)))
             case _:
                 return replies.not_available(asked.verb)
 
@@ -140,6 +157,8 @@ class Obedience:
 
     async def _at_gate(self, asked: SlashCommand) -> JsonValue:
         command = self._command
+        if asked.verb is Verb.reject and await self._rejects_merge():
+            return ladder_texts.merge_stopped()
         answering = AtGates(self._services, self._guid, command.repository, command.number, command.sender)
         try:
             return await answering.answer(asked, command.written_at)
@@ -147,6 +166,18 @@ class Obedience:
             raise
         except CodeHostError:
             return replies.cannot_ask(command.sender.login)
+
+    async def _rejects_merge(self) -> bool:
+        """Whether a rejection is meant for an announced merge, where no gate waits for one."""
+        database, command = self._services.database, self._command
+        if await gates.of_pull_request(database, command.repository.id, command.number, waiting=True):
+            return False
+        if await automation.pending(self._services, command.repository, command.number) is None:
+            return False
+        standing = await self._look()
+        if standing is None or authorise(Plain(verb=Verb.cancel), Standing.model_validate(standing).facts) is not None:
+            return False
+        return bool(await self._stop_merge("rejected it"))
 
     async def _view_gate(self, name: str | None) -> JsonValue:
         """A gate that waits or is named; where none waits, the last verdict."""
@@ -200,6 +231,13 @@ class Obedience:
         await give_ok(self._services, command.repository, command.number, head_sha, command.sender)
         return True
 
+    async def _cancel(self) -> str:
+        stopped = await self._journal.step("stop the merge", lambda: self._stop_merge("cancelled it"))
+        ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
+        if not ended:
+            return ladder_texts.merge_stopped() if stopped else replies.nothing_to_cancel()
+        return replies.cancelled(ended[0])
+
     async def _pause(self) -> str:
         by = await self._journal.step("pause", self._begin_pause)
         if by is not None:
@@ -212,12 +250,35 @@ class Obedience:
         by = await permits.paused_by(database, command.repository)
         if by is None:
             await permits.pause(database, command.repository, command.sender, self._services.clock.now())
+        await automation.stop_all(self._services, command.repository, f"{command.sender.login} paused Forge")
         return by
 
     async def _unpause(self) -> JsonValue:
         by = await permits.paused_by(self._services.database, self._command.repository)
         await permits.unpause(self._services.database, self._command.repository)
         return replies.not_paused() if by is None else replies.unpaused()
+
+    # --- automation ---------------------------------------------------------------------------------------------
+
+    async def _about_level(self, asked: SlashCommand) -> JsonValue:
+        services, command = self._services, self._command
+        match asked:
+            case Level(level=int(wanted)):
+                return await automation.set_level(services, command.repository, wanted, command.sender, self._guid)
+            case Tell():
+                where = (command.repository, command.number)
+                return await automation.miss(services, *where, command.sender, asked.text, self._guid)
+            case _:
+                return await automation.show(services, command.repository)
+
+    async def _weigh(self) -> JsonValue:
+        return await automation.weigh_here(self._services, self._command.repository, self._command.number)
+
+    async def _stop_merge(self, did: str) -> JsonValue:
+        """Whether there was an announced merge here to be stopped."""
+        command = self._command
+        why = f"{command.sender.login} {did}"
+        return await automation.stop(self._services, command.repository, command.number, why)
 
     # --- findings -----------------------------------------------------------------------------------------------
 

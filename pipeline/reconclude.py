@@ -1,9 +1,9 @@
 """Draws the verdict of a finished review anew after a dismissal, and updates its check (DESIGN §6)."""
 
-from domain import gate_texts, texts
+from domain import gate_texts, ladder_texts, texts
 from domain.errors import Superseded
 from domain.runs import RepositoryRef, RunState
-from memory import checkpoints, dismissals, findings, gates, runs
+from memory import checkpoints, dismissals, findings, gates, ladder, runs
 from pipeline.services import Services
 from safety.gates import answered
 from safety.verdict import with_dismissals
@@ -29,9 +29,11 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
+    level = ladder_texts.measured(await ladder.changes(services.database, run.id))
+    standing = "\n\n".join(part for part in (level, gate_texts.standing(asked)) if part)
     try:
         await services.publisher.conclude_again(
-            run, cause, now.conclusion, texts.outcome(now, inline, 0, gates=gate_texts.standing(asked))
+            run, cause, now.conclusion, texts.outcome(now, inline, 0, gates=standing)
         )
     except Superseded:
         return

@@ -1,0 +1,187 @@
+"""Weighs the automation level of a repository after each outcome, tells where it changes, and obeys people about it."""
+
+import structlog
+from pydantic import JsonValue
+
+from domain import ladder_texts
+from domain.commands import EndPullRequest, Sender
+from domain.configuration import Configuration
+from domain.configuration import Ladder as Bounds
+from domain.errors import CodeHostError, RateLimited, Superseded
+from domain.findings import Severity
+from domain.gates import digest
+from domain.ports import PullRequest
+from domain.review import Decision
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState
+from memory import checkpoints, ladder, looks, runs
+from pipeline import configuration, reconclude
+from pipeline.services import Services
+from safety.acts import NAMES, Act
+from safety.ladder import evaluate
+
+log = structlog.get_logger(__name__)
+
+
+async def weigh(services: Services, run: Run, known: Configuration | None = None) -> int:
+    """Move the level where what happened says so, tell people in the check of ``run``, and answer what holds now.
+
+    May be repeated: what is told comes from the ledger, so that a change that was not told yet is told then.
+
+    :param run: the one that ended, or the newest on the pull request something was decided on.
+    :param known: the configuration, if it was read just now.
+    :raises CodeHostError: if the configuration cannot be read.
+    """
+    bounds = (known or await _configured(services, run.repository)).ladder
+    facts = await ladder.facts(services.database, run.repository.id)
+    verdict = evaluate(facts, bounds, services.clock.now())
+    if verdict.changed:
+        await ladder.move(services.database, run.repository.id, facts, verdict, run.id)
+    await _tell(services, run)
+    return held(await ladder.level(services.database, run.repository.id), bounds)
+
+
+def held(level: int, bounds: Bounds) -> int:
+    """The level that may be acted on: what was reached or set, within what the configuration allows at this moment."""
+    return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
+
+
+async def weigh_here(services: Services, repository: RepositoryRef, number: int) -> JsonValue:
+    """Weigh the level because somebody decided something here. That it does not work out is made up for later."""
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    if not past:
+        return None
+    try:
+        return await weigh(services, past[0].run)
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("ladder.not_weighed", repository=repository.id, error=str(error))
+        return None
+
+
+async def show(services: Services, repository: RepositoryRef) -> str:
+    """What ``/forge level`` answers."""
+    bounds = (await _configured(services, repository)).ladder
+    facts = await ladder.facts(services.database, repository.id)
+    verdict = evaluate(facts, bounds, services.clock.now())
+    level = held(facts.level, bounds)
+    return ladder_texts.shown(level, NAMES[level], verdict.reason, bounds.max_level, bounds.pinned, facts.level)
+
+
+async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
+    """What ``/forge level N`` answers to somebody who may ask for it."""
+    bounds = (await _configured(services, repository)).ladder
+    if bounds.pinned is not None:
+        return ladder_texts.pinned(bounds.pinned)
+    if wanted > bounds.max_level:
+        return ladder_texts.above_the_highest(wanted, bounds.max_level)
+    now = services.clock.now()
+    before = await ladder.set_level(services.database, repository.id, wanted, sender.login, guid, now)
+    return ladder_texts.was_set(before, wanted, NAMES[wanted])
+
+
+async def miss(services: Services, repository: RepositoryRef, number: int, sender: Sender, text: str, guid: str) -> str:
+    """What ``/forge missed`` answers to somebody who may report: it counts against the newest finished run here."""
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    run_id = next((each.run.id for each in past if each.run.state is RunState.completed), None)
+    cause = f"{guid}/{digest(text)}"
+    now = services.clock.now()
+    is_new = await ladder.miss(services.database, repository, number, run_id, sender.login, text, cause, now)
+    return ladder_texts.missed(number, run_id) if is_new else ladder_texts.missed_before()
+
+
+async def pending(services: Services, repository: RepositoryRef, number: int) -> Run | None:
+    """The newest run here, if people were told that its head is going to be merged and nothing came of that yet."""
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    run = past[0].run if past else None
+    if run is None or not await ladder.announced(services.database, run.id):
+        return None
+    done = {str(each["act"]) for each in await ladder.acts(services.database, run.id)}
+    is_over = Act.auto_merge.value in done or await ladder.stopped(services.database, run.id) is not None
+    return None if is_over else run
+
+
+async def stop(services: Services, repository: RepositoryRef, number: int, why: str) -> bool:
+    """Stop an announced merge because a person wants that; whether there was one. May be repeated."""
+    run = await pending(services, repository, number)
+    if run is None:
+        return False
+    await ladder.stop(services.database, run, why, services.clock.now())
+    await looks.bring_forward(services.database, [run.id], services.clock.now())
+    return True
+
+
+async def stop_all(services: Services, repository: RepositoryRef, why: str) -> None:
+    """Stop everything that Forge would still do unasked in a repository. May be repeated."""
+    for run in await looks.of_repository(services.database, repository.id):
+        await ladder.stop(services.database, run, why, services.clock.now())
+        await looks.bring_forward(services.database, [run.id], services.clock.now())
+
+
+async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> JsonValue:
+    """Take what became of a pull request for what people think of the verdict on it, and a revert for a missed bug.
+
+    What an App merges decides nothing, least of all Forge's own merges.
+    """
+    if not live.is_merged or command.sender.is_app:
+        return None
+    await _learn_from_merge(services, command, live)
+    if command.reverts is not None:
+        await _learn_from_revert(services, command, command.reverts, live)
+    return await weigh_here(services, command.repository, command.number)
+
+
+async def _learn_from_merge(services: Services, command: EndPullRequest, live: PullRequest) -> None:
+    run = await _verdict(services, command.repository, command.number, live.head_sha)
+    review = None if run is None else await checkpoints.load_review(services.database, run)
+    if run is None or review is None:
+        return
+    if review.decision in {Decision.approve, Decision.request_changes}:
+        approved = review.decision is Decision.approve
+        await ladder.decide(services.database, run, approved, command.sender.login, services.clock.now())
+
+
+async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:
+    """A pull request that Forge had approved without a critical finding, and that was taken back."""
+    run = await _verdict(services, command.repository, number, None)
+    review = None if run is None else await checkpoints.load_review(services.database, run)
+    if run is None or review is None or review.decision is not Decision.approve:
+        return
+    if any(finding.severity is Severity.critical for finding in (*review.findings, *review.dismissed)):
+        return
+    cause = f"revert of {command.repository.id}#{number}"
+    text = ladder_texts.reverted(live.title)
+    now = services.clock.now()
+    by = command.sender.login
+    await ladder.miss(services.database, command.repository, number, run.id, by, text, cause, now)
+
+
+async def _verdict(services: Services, repository: RepositoryRef, number: int, head_sha: str | None) -> Run | None:
+    """The newest run of a pull request that was completed with a verdict, on a head or any."""
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    return next(
+        (
+            each.run
+            for each in past
+            if each.run.state is RunState.completed
+            and each.run.reason is ReasonCode.none
+            and head_sha in {None, each.run.head_sha}
+        ),
+        None,
+    )
+
+
+async def _tell(services: Services, run: Run) -> None:
+    """Say in the run's check how the level changed, once per change."""
+    changes = await ladder.changes(services.database, run.id)
+    if not changes:
+        return
+    try:
+        await reconclude.check(services, run.repository, run.number, f"level {len(changes)}")
+    except Superseded:
+        return
+
+
+async def _configured(services: Services, repository: RepositoryRef) -> Configuration:
+    loaded = await configuration.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    return loaded.configuration

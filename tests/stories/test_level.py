@@ -1,0 +1,129 @@
+"""The automation level as people see it: shown, set, pinned, and moved by what happens."""
+
+from memory import ladder
+from simulator import User
+from simulator.state import IssueComment, PullRequest, Repository
+from tests.stories.driver import Story
+
+APP = "import os\n\n\ndef main():\n    return os.name\n"
+BROKEN = APP.replace("os.name", "os.name + missing")
+
+
+async def opened(
+    told: Story, files: dict[str, str] | None = None, forge_yml: str | None = None
+) -> tuple[Repository, User, User, PullRequest, str]:
+    """A reviewed pull request of alice's; carol is an admin."""
+    configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
+    repository, alice = told.repository({"app.py": APP, **configured})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "admin")
+    head = await alice.push(repository, "feature", files or {"README.md": "# Shop\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.reviews(pull)
+    return repository, alice, carol, pull, head
+
+
+async def answer(told: Story, by: User, pull: PullRequest, text: str) -> IssueComment:
+    """What Forge answers to a comment."""
+    before = len(told.answers(pull))
+    await by.comment(pull, text)
+    await told.rest()
+    [found] = told.answers(pull)[before:]
+    return found
+
+
+async def test_level_is_shown_with_its_numbers(told: Story) -> None:
+    _, alice, _, pull, _ = await opened(told)
+    said = (await answer(told, alice, pull, "/forge level")).body
+    assert "Automation level **1** (suggests) of at most 4." in said
+    assert "Forge comments; people fix, approve and merge." in said
+    assert "1 completed runs of at least 50" in said
+    assert "approval rate 0 % of at least 80 %" in said
+
+
+async def test_an_admin_sets_the_level(told: Story) -> None:
+    _, alice, carol, pull, _ = await opened(told)
+    assert "needs the role admin" in (await answer(told, alice, pull, "/forge level 2")).body
+    assert "Automation level 1 → **2** (acts)" in (await answer(told, carol, pull, "/forge level 2")).body
+    assert "Automation level **2** (acts)" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_no_level_above_the_highest_is_set(told: Story) -> None:
+    _, _, carol, pull, _ = await opened(told, forge_yml="ladder: {max_level: 2}\n")
+    said = (await answer(told, carol, pull, "/forge level 3")).body
+    assert "Level 3 is not set: the highest one allowed here is 2." in said
+    assert "Automation level **1**" in (await answer(told, carol, pull, "/forge level")).body
+
+
+async def test_a_pinned_level_is_not_set(told: Story) -> None:
+    _, _, carol, pull, _ = await opened(told, forge_yml="ladder: {pinned: 0}\n")
+    assert "`ladder.pinned: 0` of the configuration holds" in (await answer(told, carol, pull, "/forge level 2")).body
+    said = (await answer(told, carol, pull, "/forge level")).body
+    assert "Automation level **0** (manual)" in said
+    assert "The configuration pins it" in said
+
+
+async def test_a_missed_bug_costs_a_level(told: Story) -> None:
+    repository, alice, carol, pull, head = await opened(told)
+    await answer(told, carol, pull, "/forge level 3")
+    said = (await answer(told, alice, pull, "/forge missed carts lose their contents")).body
+    assert "Noted as a critical bug that Forge did not see" in said
+    [run] = await told.runs()
+    assert run.id in said
+    assert "Automation level 3 → 2: " in (told.check(repository, head).summary or "")
+    assert "1 critical bugs missed of at most 0" in (told.check(repository, head).summary or "")
+    assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_who_may_not_write_reports_nothing(told: Story) -> None:
+    _, _, _, pull, _ = await opened(told)
+    mallory = told.github.user("mallory")
+    told.github.grant(pull.repository, mallory, "triage")
+    assert "needs the role write" in (await answer(told, mallory, pull, "/forge missed everything")).body
+
+
+async def test_a_revert_of_what_forge_approved_counts_once(told: Story) -> None:
+    repository, alice, carol, pull, _ = await opened(told)
+    await carol.comment(pull, "/forge level 3")
+    await told.rest()
+    told.answers(pull)
+    await carol.merge(pull)
+    await told.rest()
+    for number, branch in enumerate(("revert-1", "revert-2")):
+        await alice.push(repository, branch, {"README.md": f"# {number}\n"}, base="main")
+        body = f"Reverts octo-org/shop#{pull.number}"
+        undo = await alice.open_pull_request(repository, branch, title='Revert "A change"', body=body)
+        await told.rest()
+        await carol.merge(undo)
+        await told.rest()
+    assert len((await ladder.facts(told.forge.services.database, repository.id)).missed) == 1
+    assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_words_about_another_repository_revert_nothing(told: Story) -> None:
+    repository, alice, carol, pull, _ = await opened(told)
+    await answer(told, carol, pull, "/forge level 3")
+    await carol.merge(pull)
+    await alice.push(repository, "again", {"README.md": "# 2\n"}, base="main")
+    body = f"Reverts octo-org/other#{pull.number}"
+    undo = await alice.open_pull_request(repository, "again", title='Revert "A change"', body=body)
+    await told.rest()
+    await carol.merge(undo)
+    await told.rest()
+    assert "Automation level **3**" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_merging_against_the_verdict_is_no_approval(told: Story) -> None:
+    _, alice, carol, pull, _ = await opened(told, {"app.py": BROKEN})
+    await answer(told, carol, pull, "/forge level 2")
+    await carol.merge(pull)
+    await told.rest()
+    assert "Automation level **1**" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_merging_with_the_verdict_is_an_approval(told: Story) -> None:
+    _, alice, carol, pull, _ = await opened(told)
+    await carol.merge(pull)
+    await told.rest()
+    assert "approval rate 10 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
