@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.resting import still_open
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
 PATIENT = Patience(stubborn=2)
+_ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
 
@@ -75,16 +76,27 @@ class Story:
         return [each for each in mine if each.in_reply_to is None]
 
     def answers(self, pull: PullRequest) -> list[IssueComment]:
-        """Forge's comments below the pull request, which count as looked at now."""
-        mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot]
-        self._seen |= {answer.id for answer in mine}
-        return mine
+        """Forge's comments below the pull request but those of its gates; they count as looked at now."""
+        return self._said(pull, lambda body: _GATE not in body)
+
+    def questions(self, pull: PullRequest) -> list[IssueComment]:
+        """The comments of the gates, also of those that are decided; they count as looked at now."""
+        return self._said(pull, lambda body: _GATE in body)
 
     def gates(self, pull: PullRequest) -> list[str]:
         """The names of the gates that wait here, as their comments ask; they count as looked at now."""
-        asked = [each for each in self.github.comments(pull) if each.body.startswith("**Forge asks: ")]
-        self._seen |= {each.id for each in asked}
-        return [each.body.removeprefix("**Forge asks: ").partition("**")[0] for each in asked]
+        asked = self._said(pull, lambda body: body.startswith(_ASKS))
+        return [each.body.removeprefix(_ASKS).partition("**")[0] for each in asked]
+
+    def closed_gates(self, pull: PullRequest) -> list[str]:
+        """How the gates ended, as their comments say, e.g. ``guard: Rejected by carol``; looked at now."""
+        closed = self._said(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
+        return [each.body.removeprefix("**").partition("**")[0] for each in closed]
+
+    def _said(self, pull: PullRequest, wanted: Callable[[str], bool]) -> list[IssueComment]:
+        mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot and wanted(each.body)]
+        self._seen |= {each.id for each in mine}
+        return mine
 
     def thread_answers(self, pull: PullRequest, comment: ReviewComment) -> list[ReviewComment]:
         """Forge's replies in the thread of one of its comments."""

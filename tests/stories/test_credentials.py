@@ -9,6 +9,7 @@ from tests.stories.driver import Story
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 KEY = "AKIA" + "Z7QW3ERT5YUI9OPL"
 OTHER = "AKIA" + "M3XW8ERT5YUI2OPB"
+SETTLED = "security_findings: Void: there is nothing left to decide"
 LEAKING = f'{APP}\nKEY = "{KEY}"\n'
 
 
@@ -26,6 +27,7 @@ async def _opened(told: Story, content: str) -> tuple[Repository, User, User, Pu
 async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     repository, alice, carol, pull, head = await _opened(told, LEAKING)
     assert told.check(repository, head).conclusion == "failure"
+    assert told.gates(pull) == ["security_findings"]
     [comment] = told.comments(pull)
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
@@ -37,6 +39,7 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     assert " revoked` closes this" in summary
     assert KEY not in summary
     assert not comment.thread.resolved
+    assert told.gates(pull) == ["human_review"]
 
     await alice.reply(comment, "/forge dismiss revoked")
     await told.rest()
@@ -48,6 +51,9 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
     assert "### Held back" in (check.summary or "")
     assert comment.thread.resolved
+    assert told.gates(pull) == []
+    [run, _] = await told.runs()
+    assert run.state == "completed"
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
     await told.rest()
@@ -66,11 +72,14 @@ async def test_another_credential_excuses_nothing(told: Story) -> None:
     repository, alice, carol, pull, _ = await _opened(told, LEAKING)
     head = await alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)})
     await told.rest()
+    assert told.gates(pull) == ["security_findings"]
     [_, second] = told.comments(pull)
     await carol.reply(second, "/forge dismiss made up")
     await told.rest()
     assert len(told.thread_answers(pull, second)) == 1
     assert told.check(repository, head).conclusion == "action_required"
+    assert told.gates(pull) == ["human_review"]
+    assert told.closed_gates(pull) == [SETTLED]
 
 
 async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
@@ -78,6 +87,7 @@ async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'})
     await told.rest()
     [first, second] = told.comments(pull)
+    assert told.gates(pull) == ["security_findings"]
     assert "### In the history" not in (told.check(repository, head).summary or "")
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
@@ -86,6 +96,8 @@ async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
     await carol.reply(second, "/forge dismiss revoked")
     await told.rest()
     assert told.check(repository, head).conclusion == "success"
+    assert told.gates(pull) == []
+    assert told.closed_gates(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
     assert [first.thread.resolved, second.thread.resolved] == [True, True]
     assert len(told.thread_answers(pull, second)) == 1
 
@@ -97,6 +109,7 @@ async def test_a_comment_excuses_no_credential(told: Story) -> None:
     )
     await told.rest()
     assert told.check(repository, head).conclusion == "failure"
+    assert told.gates(pull) == ["security_findings"]
     assert not any(comment.thread.resolved for comment in told.comments(pull))
 
 
@@ -109,6 +122,7 @@ async def test_a_fork_silences_nothing(told: Story) -> None:
     pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
     await told.rest()
     assert told.check(repository, head).conclusion == "failure"
+    assert told.gates(pull) == ["security_findings"]
     said = " ".join(comment.body for comment in told.comments(pull))
     for rule in ("secret/aws-access-key", "ruff/F821", "bandit/B605"):
         assert rule in said
@@ -137,6 +151,8 @@ async def test_leaving_all_files_out_covers_no_credential(told: Story) -> None:
     await told.rest()
     check = told.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
+    assert told.gates(pull) == ["human_review"]
+    assert told.closed_gates(pull) == [SETTLED]
 
 
 async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
@@ -149,6 +165,7 @@ async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
     await told.rest()
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
+    assert told.gates(pull) == ["human_review"]
     assert KEY not in (check.summary or "")
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
 
@@ -158,6 +175,7 @@ async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
     await carol.comment(pull, f"/forge dismiss {name} revoked")
     await told.rest()
     assert len(told.answers(pull)) == 1
+    assert told.gates(pull) == []
     assert told.check(repository, head).conclusion == "success"
 
 

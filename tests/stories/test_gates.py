@@ -37,7 +37,7 @@ def gate(told: Story, repository: Repository, sha: str, name: str) -> CheckRun:
 
 def said(told: Story, pull: PullRequest, words: str) -> IssueComment:
     """The one comment of Forge below the pull request that holds these words."""
-    [found] = [each for each in told.answers(pull) if words in each.body]
+    [found] = [each for each in (*told.answers(pull), *told.questions(pull)) if words in each.body]
     return found
 
 

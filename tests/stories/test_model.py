@@ -75,6 +75,7 @@ async def test_missing_key_asks_for_a_person(told: Story) -> None:
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
     assert told.comments(pull) == []
+    assert told.gates(pull) == ["human_review"]
 
 
 async def test_failing_model_is_never_an_approval(read: Story, model: ScriptedModel) -> None:
@@ -82,6 +83,7 @@ async def test_failing_model_is_never_an_approval(read: Story, model: ScriptedMo
     repository, _, pull, head = await _opened(read)
     assert read.check(repository, head).conclusion == "action_required"
     assert read.comments(pull) == []
+    assert read.gates(pull) == ["human_review"]
 
 
 async def test_push_asks_only_about_what_is_new(read: Story, model: ScriptedModel) -> None:
@@ -107,6 +109,7 @@ async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel)
     assert check.conclusion == "action_required"
     assert "stranger's head" in (check.summary or "")
     assert model.calls == []
+    assert read.gates(pull) == ["human_review"]
 
     read.clock.move(seconds=1)
     await alice.comment(pull, "/forge review")
@@ -114,6 +117,7 @@ async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel)
     assert len(read.answers(pull)) == 1
     assert len(read.comments(pull)) == 1
     assert read.check(repository, head).conclusion == "failure"
+    assert read.closed_gates(pull) == ["human_review: Void: there is nothing left to decide"]
 
 
 async def test_never_send(read: Story, model: ScriptedModel) -> None:
@@ -129,11 +133,19 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
     dear = ScriptedModel(Fixed(Decimal(10_000), Decimal(10_000)))
     models = Models.only(dear.language_model)
     async with story(fresh("sqlite", tmp_path), tmp_path, models=models) as told:
-        repository, _, pull, head = await _opened(told)
+        repository, alice, pull, head = await _opened(told)
         check = told.check(repository, head)
-        assert check.conclusion == "action_required"
-        assert "The model was not asked" in (check.summary or "")
+        assert (check.conclusion, check.title) == ("action_required", "Waits for a person at cost_overrun")
+        assert told.gates(pull) == ["cost_overrun"]
         assert told.comments(pull) == []
+        assert dear.calls == []
+
+        told.clock.move(seconds=5)
+        await alice.comment(pull, "/forge accept")
+        await told.rest()
+        assert len(told.answers(pull)) == 1
+        assert "The model was not asked" in (told.check(repository, head).summary or "")
+        assert told.gates(pull) == ["human_review"]
         assert dear.calls == []
 
 

@@ -250,10 +250,11 @@ async def test_huge_pull_request_is_never_approved_unseen(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
     head = await alice.push(repository, "feature", files, base="main")
-    await alice.open_pull_request(repository, "feature")
+    pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "A person should look")
+    assert told.gates(pull) == ["human_review"]
     assert "Parts of the change were not looked at" in (check.summary or "")
 
 
@@ -302,6 +303,7 @@ async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
+    assert told.gates(pull) == ["human_review", "protected_paths"]
 
 
 @pytest.mark.parametrize("tests", [{}, {"tests/test_app.py": "assert True\n"}])
@@ -329,8 +331,9 @@ async def test_mistake_in_the_configuration_is_annotated(told: Story) -> None:
     head = await alice.push(
         repository, "feature", {".github/forge.yml": "review:\n  drafts: true\n  max_coments: 3\n"}, base="main"
     )
-    await alice.open_pull_request(repository, "feature")
+    pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
+    assert told.gates(pull) == ["protected_paths"]
     [check] = told.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "failure"
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [(".github/forge.yml", 3)]
@@ -346,8 +349,11 @@ async def test_the_configuration_is_deleted(told: Story) -> None:
     [check] = told.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "success"
     assert "review.drafts" in (check.summary or "")
+    assert told.gates(pull) == ["protected_paths"]
 
     await alice.merge(pull)
+    await told.rest()
+    assert told.closed_gates(pull) == ["protected_paths: Void: there is nothing left to decide"]
     head = await alice.push(repository, "draft", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "draft", draft=True)
     await told.rest()
