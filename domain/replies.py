@@ -105,8 +105,8 @@ def written(asked: SlashCommand | Mistake) -> str:
     """How a line is named above its answer."""
     if isinstance(asked, Mistake):
         return asked.written
-    finding = getattr(asked, "finding", None)
-    return " ".join(["/forge", asked.verb, *([finding] if isinstance(finding, str) else [])])
+    named = (getattr(asked, part, None) for part in ("finding", "gate"))
+    return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
 def help_table() -> str:

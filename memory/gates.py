@@ -14,7 +14,7 @@ from domain.money import NO_SLICE
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import ledger, spend
 from memory.database import Database, insert_new
-from memory.tables import GateRow, PullRequestRow, RunRow
+from memory.tables import EventRow, GateRow, PullRequestRow, RunRow
 
 _EVENTS = {
     GateState.approved: EventType.gate_approved,
@@ -109,10 +109,16 @@ async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why:
 
 
 async def escalated(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
-    """Record that somebody was told that nobody answered."""
+    """Record, once, that somebody was told that nobody answered."""
+    facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
+    told = select(func.count()).where(
+        EventRow.trace == gate.run_id,
+        EventRow.type == EventType.gate_escalated.value,
+        EventRow.payload["gate"].as_string() == gate.id,
+    )
     async with database.transaction() as session:
-        facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
-        ledger.tell(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
+        if not await session.scalar(told):
+            ledger.tell(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
 
 
 async def shown(

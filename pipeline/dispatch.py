@@ -8,7 +8,7 @@ from typing import Any, cast
 import structlog
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from domain import gate_replies, texts
+from domain import gate_replies, replies, texts
 from domain.commands import (
     COMMAND,
     AnyCommand,
@@ -23,8 +23,8 @@ from domain.commands import (
     ReviewCheckedHead,
     ReviewPullRequest,
 )
-from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, Superseded
-from domain.gates import Choice
+from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, RateLimited, Superseded
+from domain.gates import Choice, Gate
 from domain.ports import PullRequest
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run
@@ -149,12 +149,18 @@ class Dispatch:
         """Let a run that waits for people look whether it still has to."""
         waiting = await self._journal.step("does a run wait", lambda: self._at_gate(repository, number))
         if waiting is not None:
-            await go_on(Run.model_validate(waiting), self._guid)
+            run, cause = cast(list[Any], waiting)
+            await go_on(Run.model_validate(run), str(cause))
 
     async def _at_gate(self, repository: RepositoryRef, number: int) -> JsonValue:
+        """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
         past = await runs.of_pull_request(self._services.database, repository.id, number)
         last = past[0].run if past else None
-        return None if last is None or last.reason is not ReasonCode.gate else last.model_dump(mode="json")
+        if last is None or last.reason is not ReasonCode.gate:
+            return None
+        asked = await gates.of_run(self._services.database, last.id)
+        mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == self._guid]
+        return [last.model_dump(mode="json"), mine[-1] if mine else self._guid]
 
     async def _answer(self, command: DecideGate) -> str:
         """Do what a button of a gate's check says."""
@@ -165,7 +171,7 @@ class Dispatch:
             await self._journal.step("show the gate", lambda: self._refresh(gate.id))
             return "shown"
         saying = Saying(command.sender, command.choice, seen_head=command.head_sha)
-        answer = str(await self._journal.step("decide", lambda: decide(self._services, self._guid, gate, saying)))
+        answer = str(await self._journal.step("decide", lambda: self._decide(gate, saying)))
         await self.go_on(gate.repository, gate.number)
         note_ = gate_replies.pressed(command.sender.login, answer)
         await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
@@ -178,6 +184,15 @@ class Dispatch:
     async def _weigh(self, repository: RepositoryRef, number: int) -> None:
         """Weigh the automation level after a person decided something."""
         await self._journal.step("weigh the level", lambda: weigh_here(self._services, repository, number))
+
+    async def _decide(self, gate: Gate, saying: Saying) -> JsonValue:
+        """A button says its answer now or never: nobody expects it to be carried out hours later."""
+        try:
+            return await decide(self._services, self._guid, gate, saying)
+        except RateLimited:
+            raise
+        except CodeHostError:
+            return replies.cannot_ask(saying.sender.login)
 
     async def _refresh(self, gate_id: str, note_: str = "") -> JsonValue:
         gate = await gates.get(self._services.database, gate_id)

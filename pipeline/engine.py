@@ -90,6 +90,7 @@ class WorkflowEngine:
         self._lost = False
         self._renewed: datetime | None = None
         self.displaced = asyncio.Event()
+        self._told: set[str] = set()  # gates whose answers are on their way to their runs
         self._active = 0  # workflows that run at this moment
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
@@ -223,8 +224,10 @@ class WorkflowEngine:
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""
         await gates.expire(self._services.database, self._services.clock.now())
-        for gate, run in await gates.answered(self._services.database):
+        answered = [each for each in await gates.answered(self._services.database) if each[0].id not in self._told]
+        for gate, run in answered:
             await go_on(run, gate.id)
+            self._told.add(gate.id)
 
     async def _adopt(self) -> None:
         """Go on with the work of processes whose lease ran out."""

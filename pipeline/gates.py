@@ -39,7 +39,7 @@ async def show(services: Services, run: Run, gate: Gate) -> Gate:
     """
     spent = (await spend.of_run(services.database, run.id)).amount
     gate = await services.publisher.show_gate(run, gate, spent)
-    if gate.state is GateState.expired and gate.request.escalate:
+    if gate.state is GateState.expired:
         await _escalate(services, run, gate, spent)
     return gate
 

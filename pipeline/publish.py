@@ -152,7 +152,7 @@ class Publisher:
             await self.host.update_check_run(gate.repository, gate.check_id, _gate_check(gate, text))
 
     async def escalate(self, run: Run, gate: Gate, spent: int) -> None:
-        """Tell the configured people, once, that nobody answered, and put a label there."""
+        """Put a label there because nobody answered, and tell the configured people; each once."""
         marker = self.markers.make("escalation", gate.id)
         host, where = self.host, (run.repository, run.number)
 
@@ -162,8 +162,13 @@ class Publisher:
         async def create() -> int:
             return await host.create_comment(*where, outgoing(gate_texts.escalation(gate, spent, marker)))
 
-        await self._once(run, f"escalate {gate.id}", "comment", find, create)
-        await host.add_label(*where, gate_texts.ESCALATED_LABEL)
+        async def label() -> int:
+            await host.add_label(*where, gate_texts.ESCALATED_LABEL)
+            return 0
+
+        await self._once(run, f"escalate {gate.id}", "label", _no_trace, label)
+        if gate.request.escalate:
+            await self._once(run, f"escalate {gate.id}", "comment", find, create)
 
     async def _gate_check(self, run: Run, gate: Gate, spent: int) -> int:
         check = _gate_check(gate, gate_texts.check(gate, spent))
@@ -297,6 +302,17 @@ class Publisher:
             return (await self.host.update_check_run(run.repository, check_id, check)).id
 
         await self._once(run, step, "check", _no_trace, update)
+
+    async def once(
+        self,
+        run: Run,
+        step: str,
+        kind: str,
+        find: Callable[[], Awaitable[int | None]],
+        write: Callable[[], Awaitable[int]],
+    ) -> int:
+        """Make another kind of write as all are made here (``pipeline.unasked``); see :meth:`_once`."""
+        return await self._once(run, step, kind, find, write)
 
     async def _once(
         self,
