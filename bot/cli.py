@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bot import app as process
+from bot import audit as auditing
 from bot import doctor as examination
 from bot import halting, listing
 from bot import local_review as local
@@ -93,6 +94,26 @@ def deliveries(
 def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
     """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
     _run(lambda settings: listing.replay(settings, guid))
+
+
+@cli.command()
+def audit(
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
+    gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Of gates of this name, or of one.")] = None,
+    breaker: Annotated[str | None, typer.Option(metavar="NAME", help="Of this breaker or guard.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The newest so many; a story has 200.")] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export as JSON Lines, everything there is.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Export as CSV, everything there is.")] = False,
+) -> None:
+    """Tell who decided what, and what stopped whom."""
+    if as_jsonl and as_csv:
+        raise typer.BadParameter("Choose one of --jsonl and --csv.")
+    asked = auditing.Asked(run, gate, breaker, since, until, repository, limit)
+    form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
+    _run(lambda settings: auditing.show(settings, asked, form))
 
 
 @cli.command()

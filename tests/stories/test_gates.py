@@ -18,7 +18,7 @@ WORKFLOW = (
 )
 
 
-async def _opened(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
+async def opened(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A pull request of alice's that changes a protected path; carol maintains."""
     repository, alice = told.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
     carol = told.github.user("carol")
@@ -42,7 +42,7 @@ def said(told: Story, pull: PullRequest, words: str) -> IssueComment:
 
 
 async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
-    repository, _, carol, pull, head = await _opened(told)
+    repository, _, carol, pull, head = await opened(told)
     check = gate(told, repository, head, "protected_paths")
     assert (check.status, check.conclusion) == ("completed", "action_required")
     assert [action["label"] for action in check.actions] == ["Approve", "Reject", "View"]

@@ -91,6 +91,7 @@ async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
     await told.rest()
     assert told.check(repository, head).conclusion == "success"
     assert any("is approved" in each.body for each in told.answers(pull))
+    assert len(told.questions(pull)) == 1
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -2,10 +2,12 @@
 
 import pytest
 
-from bot import listing
+from bot import audit, listing
+from bot.audit import Asked
 from bot.opening import NotThere
 from memory import deliveries
 from tests.stories.driver import Story
+from tests.stories.test_gates import opened
 
 
 async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,6 +57,33 @@ async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.Ca
     capsys.readouterr()
     await listing.failed_deliveries(told.forge.settings, 10)
     assert capsys.readouterr().out == ""
+
+
+async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, carol, pull, _ = await opened(told)
+    told.clock.move(seconds=90)
+    await carol.comment(pull, "/forge approve with: tell operations first")
+    await told.rest()
+    told.answers(pull)
+    told.questions(pull)
+    capsys.readouterr()
+
+    [run] = await told.runs()
+    await audit.show(told.forge.settings, Asked(run=run.id[-6:]), "story")
+    story = capsys.readouterr().out.splitlines()
+    what = [line.split("  ")[2] for line in story if not line.startswith(" ")]
+    assert [each.partition(" (G-")[0] for each in what] == [
+        "run is admitted",
+        "run begins",
+        "gate protected_paths",
+        "run waits",
+        "gate protected_paths",
+        "run goes on",
+        "run completed",
+    ]
+    assert any("by carol (command), after 1 min 3" in line for line in story)
+    assert "                     “tell operations first”" in story
+    assert any(line.startswith("                     why: ") and "protected" in line for line in story)
 
 
 async def test_events_of_a_run_that_is_not_there(told: Story) -> None:

@@ -1,0 +1,247 @@
+"""Says in words what an event of the audit tells: what happened, who did it, why, with which words (SPEC S12)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from domain.events import Event, EventType
+from domain.ids import short
+from domain.money import Slice
+
+_FAMILIES = ("gate.", "breaker.", "guard.", "ladder.", "safety.", "feedback.")
+SAFETY: Sequence[EventType] = tuple(
+    kind
+    for kind in EventType
+    if kind.value.startswith(_FAMILIES)
+    or kind in {EventType.budget_granted, EventType.budget_refused, EventType.permission_refused}
+)
+"""What is a safety decision, or tells of one."""
+MOVES: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
+"""What moves a run: part of a run's story and of a gate's."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An event with where it happened.
+
+    :param run: the id of its run; empty if it belongs to none.
+    :param repository: ``owner/name``; empty if it belongs to none, e.g. what the operator does.
+    """
+
+    event: Event
+    run: str
+    repository: str
+    number: int | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event in words. Plain text, of which ``words`` are a person's own and ``why`` may quote tools and models.
+
+    :param subject: the name of a gate, breaker or guard.
+    :param gate: the id of a gate.
+    """
+
+    what: str
+    subject: str = ""
+    gate: str = ""
+    who: str = ""
+    how: str = ""
+    why: str = ""
+    words: str = ""
+
+
+def tell(event: Event) -> Told:
+    """What an event says."""
+    family, _, kind = event.type.value.partition(".")
+    return _TELLERS.get(family, _other)(event, kind, event.payload)
+
+
+def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    name, gate_id = str(facts.get("name", "")), str(facts.get("gate", ""))
+    named = f"gate {name} ({short('G', gate_id)})"
+    match event.type:
+        case EventType.gate_requested:
+            why = "; ".join(map(str, facts.get("reasons", ())))
+            return Told(f"{named} asked, for {span(float(facts.get('until', 0)))}", name, gate_id, why=why)
+        case EventType.gate_escalated:
+            return Told(f"{named} passed on to {', '.join(facts.get('to', ()))}: nobody answered", name, gate_id)
+        case EventType.gate_delegated:
+            what = f"{named} passed on to {facts.get('to', '')}"
+        case EventType.gate_expired:
+            return Told(f"{named} expired unanswered: rejected", name, gate_id, how="timeout")
+        case EventType.gate_voided:
+            return Told(f"{named} became void", name, gate_id, why=str(facts.get("via", "")))
+        case EventType.gate_contested:
+            what = f"{named}: {facts.get('said', 'an answer')} came after the decision and does not count"
+        case _:
+            what = f"{named} {kind}"
+    waived = "nobody else has the role, so the rule on authors was waived" if facts.get("waived") else ""
+    return Told(
+        what + _grants(facts),
+        name,
+        gate_id,
+        who=str(facts.get("by_login", "")),
+        how=str(facts.get("via", "")),
+        why=waived,
+        words=str(facts.get("words", "")),
+    )
+
+
+def _grants(facts: Mapping[str, Any]) -> str:
+    granted = Slice.model_validate(facts.get("grants") or {}).shown
+    return f", granting {granted}" if granted else ""
+
+
+def _breaker(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    name = str(facts.get("name", ""))
+    what = {"tripped": "tripped", "warning": "warns", "trial": "lets one trial through", "closed": "closed again"}
+    provider = f" of {facts['provider']}" if facts.get("provider") else ""
+    return Told(f"breaker {name}{provider} {what.get(kind, kind)}", name, why=str(facts.get("text", "")))
+
+
+def _guard(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    name = str(facts.get("name", ""))
+    return Told(
+        f"guard {name} {kind} before turn {int(facts.get('turn', 0)) + 1}", name, why=str(facts.get("text", ""))
+    )
+
+
+def _budget(event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
+    if event.type is EventType.budget_granted:
+        slice_ = Slice(amount=facts.get("amount", 0), calls=facts.get("calls", 0))
+        return Told(f"another slice granted: {slice_.shown or 'nothing'}")
+    check = cast(Mapping[str, Any], facts.get("check") or {})
+    name, reason = str(check.get("name", "")), cast(Mapping[str, Any], check.get("reason") or {})
+    return Told(f"call of a model refused by {name or 'a limit'}", name, why=str(reason.get("text", "")))
+
+
+def _ladder(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    why = str(facts.get("text") or facts.get("why") or "")
+    who = str(facts.get("by", ""))
+    match event.type:
+        case EventType.ladder_changed:
+            return Told(f"ladder: level {facts.get('before', '?')} to {facts.get('level', '?')}", who=who, why=why)
+        case EventType.ladder_acted:
+            rule = f" by rule {facts['rule']}" if facts.get("rule") else ""
+            return Told(f"ladder: {facts.get('act', 'acted')} at level {facts.get('level', '?')}{rule}", why=why)
+        case _:
+            return Told(f"ladder: {kind}", who=who, why=why)
+
+
+def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
+    asked = f"gate {facts['name']}" if facts.get("gate") else f"/forge {facts.get('verb', '')}".strip()
+    needed = f", needs {facts['needed']}" if facts.get("needed") else ""
+    why = f"{facts.get('code', '')}: has {facts.get('held', 'no role')}{needed}"
+    gate_id, name = str(facts.get("gate", "")), str(facts.get("name", ""))
+    return Told(f"refused: {asked}", name, gate_id, who=f"account {facts.get('account', '?')}", why=why)
+
+
+def _safety(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    who, words = str(facts.get("by", "")), str(facts.get("why", ""))
+    return Told(f"Forge {kind} by the operator", who=who, how="command line", words=words)
+
+
+def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    who, words = str(facts.get("by", "")), str(facts.get("description", ""))
+    if event.type is EventType.feedback_missed:
+        return Told("a critical bug was missed", who=who, words=words)
+    if event.type is EventType.feedback_decided:
+        return Told(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
+    return Told(f"feedback: {kind}", who=who, words=words)
+
+
+def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+    why = ": ".join(str(facts[name]) for name in ("reason", "detail") if facts.get(name))
+    what = {"waiting": "waits", "resumed": "goes on", "started": "begins", "admitted": "is admitted"}
+    return Told(f"run {what.get(kind, kind)}", why=why)
+
+
+def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> Told:
+    return Told(event.type.value)
+
+
+_TELLERS = {
+    "gate": _gate,
+    "breaker": _breaker,
+    "guard": _guard,
+    "budget": _budget,
+    "ladder": _ladder,
+    "permission": _permission,
+    "safety": _safety,
+    "feedback": _feedback,
+    "run": _run,
+}
+
+
+def span(seconds: float) -> str:
+    """A length of time for people, in its two largest units."""
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds * 1000:.0f} ms" if seconds > 0 else "no time"
+    parts = [(whole // 86_400, "d"), (whole // 3_600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    first = next(index for index, (count, _) in enumerate(parts) if count)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
+
+
+COLUMNS = (
+    "time",
+    "id",
+    "type",
+    "repository",
+    "number",
+    "run",
+    "phase",
+    "what",
+    "subject",
+    "gate",
+    "who",
+    "account_id",
+    "how",
+    "why",
+    "words",
+    "value",
+    "threshold",
+    "seconds",
+    "cost_usd",
+)
+"""Of the export as CSV."""
+
+
+def cells(entry: Entry) -> tuple[str, ...]:
+    """An entry as one row of :data:`COLUMNS`."""
+    event, told, facts = entry.event, tell(entry.event), entry.event.payload
+    account = facts.get("by_id", facts.get("account"))
+    values: tuple[object, ...] = (
+        event.time.isoformat(),
+        event.id,
+        event.type.value,
+        entry.repository,
+        entry.number,
+        entry.run,
+        None if event.phase is None else event.phase.value,
+        told.what,
+        told.subject,
+        told.gate,
+        told.who,
+        account,
+        told.how,
+        told.why,
+        told.words,
+        facts.get("value"),
+        facts.get("threshold"),
+        event.duration,
+        event.cost or None,
+    )
+    return tuple("" if value is None else str(value) for value in values)
+
+
+def as_json(entry: Entry) -> dict[str, Any]:
+    """An entry with everything the ledger knows of it, for JSON Lines."""
+    return {
+        **entry.event.model_dump(mode="json"),
+        "run": entry.run or None,
+        "repository": entry.repository or None,
+        "number": entry.number,
+        "told": tell(entry.event).what,
+    }

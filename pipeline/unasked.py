@@ -1,0 +1,139 @@
+"""Writes to GitHub what Forge does unasked: each once, under the fencing token, found again after a crash."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from domain.errors import CodeHostError, ForgeError, NotFound, RateLimited
+from domain.ports import Merged, NotMerged
+from domain.redaction import outgoing
+from domain.runs import Run
+from pipeline.services import Services
+from workspace.mirror import Mirror
+from workspace.pushing import Pushed, Refused
+
+log = structlog.get_logger(__name__)
+
+_THERE = 1  # what the outbox keeps of a write that has no number on GitHub
+
+
+class NotDone(ForgeError):
+    """GitHub did not take a write. Nothing happened."""
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """The unasked writes of one run. Every method may be repeated after a crash and then changes nothing."""
+
+    services: Services
+    run: Run
+
+    def marker(self, kind: str) -> str:
+        """The marker of a comment or review about this head."""
+        where = f"{self.run.repository.id}#{self.run.number}@{self.run.head_sha}"
+        return self.services.publisher.markers.make(kind, where)
+
+    async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
+        """Move the pull request's branch on from the reviewed head to a commit on top of it.
+
+        :raises NotDone: the branch moved, or GitHub does not take the push.
+        :raises Superseded: if another run owns the pull request and this was not pushed before.
+        """
+
+        async def find() -> int | None:
+            live = await self.services.host.pull_request(self.run.repository, self.run.number)
+            await mirror.fetch(live.head_sha, live.base_sha, self.run.number)
+            return _THERE if await mirror.follows(live.head_sha, sha) else None
+
+        async def push() -> int:
+            result = await mirror.push(sha, branch, self.run.head_sha)
+            if isinstance(result, Pushed):
+                return _THERE
+            raise NotDone(result.said if isinstance(result, Refused) else "The branch moved meanwhile.")
+
+        await self.services.publisher.once(self.run, "auto_fix", "push", find, push)
+
+    async def approve(self, body: str) -> bool:
+        """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
+
+        An approval that a person dismissed is not given again.
+        """
+        host, repository, number = self.services.host, self.run.repository, self.run.number
+        marker = self.marker("approval")
+
+        async def find() -> int | None:
+            given = await host.find_approval(repository, number, marker)
+            return None if given is None else given.id
+
+        async def approve() -> int:
+            return await find() or await host.approve(repository, number, self.run.head_sha, outgoing(body))
+
+        await self.services.publisher.once(self.run, "auto_approve", "review", find, approve)
+        given = await host.find_approval(repository, number, marker)
+        return given is not None and not given.is_dismissed
+
+    async def announce(self, body: str) -> int:
+        """Tell people of a merge; the comment's id."""
+        host, repository, number = self.services.host, self.run.repository, self.run.number
+
+        async def find() -> int | None:
+            return await host.find_comment(repository, number, self.marker("merge"))
+
+        async def create() -> int:
+            return await find() or await host.create_comment(repository, number, outgoing(body))
+
+        return await self.services.publisher.once(self.run, "auto_merge", "comment", find, create)
+
+    async def merge(self, look: int) -> Merged | NotMerged:
+        """Merge exactly this head, in one look at it."""
+        refused: NotMerged | None = None
+        host, repository, number, head = (
+            self.services.host,
+            self.run.repository,
+            self.run.number,
+            self.run.head_sha,
+        )
+
+        async def find() -> int | None:
+            return _THERE if await self.is_merged() else None
+
+        async def merge() -> int:
+            nonlocal refused
+            result = await host.merge(repository, number, head)
+            if isinstance(result, Merged):
+                return _THERE
+            refused = result
+            raise NotDone(result.said)
+
+        try:
+            await self.services.publisher.once(self.run, self.step(look), "merge", find, merge)
+        except NotDone:
+            if refused is None:
+                raise
+            return refused
+        done = await host.merge(repository, number, head)  # it is merged: this only asks for the commit
+        return done
+
+    async def is_merged(self) -> bool:
+        """Whether the pull request is merged with this head."""
+        live = await self.services.host.pull_request(self.run.repository, self.run.number)
+        return live.is_merged and live.head_sha == self.run.head_sha
+
+    @staticmethod
+    def step(look: int) -> str:
+        """The step of a merge in the outbox: each look tries by itself."""
+        return f"auto_merge {look}"
+
+    async def say(self, body: str) -> None:
+        """Say in the announcement what became of it, whoever owns the pull request now."""
+        host, repository = self.services.host, self.run.repository
+        try:
+            comment = await host.find_comment(repository, self.run.number, self.marker("merge"))
+            if comment is not None:
+                await host.edit_comment(repository, comment, outgoing(body))
+        except RateLimited:
+            raise
+        except NotFound:
+            log.info("merge.announcement_gone", run=self.run.id)
+        except CodeHostError as error:
+            log.warning("merge.not_told", run=self.run.id, error=str(error))

@@ -1,0 +1,305 @@
+"""What `forge audit` finds, says and exports, on both databases; and that no cell and no word does any harm."""
+
+import csv
+import io
+import json
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import audit as auditing
+from bot.audit import Asked, inert, lines, moment
+from bot.settings import Settings
+from domain import audit as texts
+from domain.audit import COLUMNS, SAFETY, Entry, span
+from domain.errors import ForgeError
+from domain.events import Event, EventType
+from domain.runs import Phase
+from memory import audit, halts, ledger
+from memory.audit import Wanted
+from memory.database import Database
+from memory.tables import DeliveryRow, GateRow, RunRow
+from tests.databases import drop, fresh
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
+GATE = "01J00000000000000000GGGGGG"
+DECIDED = {
+    "gate": GATE,
+    "name": "security_findings",
+    "by_login": "carol",
+    "by_id": 7,
+    "words": "=cmd|' /C calc'!A0",
+    "via": "button",
+    "waived": False,
+    "grants": {"amount": 0, "calls": 0},
+}
+FACTS: list[tuple[str, EventType, int, dict[str, Any]]] = [
+    (RUN, EventType.run_waiting, 0, {"reason": "gate", "detail": ""}),
+    (
+        RUN,
+        EventType.gate_requested,
+        1,
+        {"gate": GATE, "name": "security_findings", "until": 43200, "reasons": ["critical \x1b[31meval"]},
+    ),
+    (RUN, EventType.gate_approved, 2, DECIDED),
+    (RUN, EventType.run_resumed, 3, {"reason": "", "detail": ""}),
+    (OTHER, EventType.breaker_tripped, 4, {"name": "error_rate", "text": "6 of 20 failed", "value": 0.3}),
+    (OTHER, EventType.breaker_warning, 5, {"name": "cost.run"}),
+    (OTHER, EventType.guard_tripped, 6, {"name": "max_iterations", "turn": 9, "text": "10 of 10"}),
+    (OTHER, EventType.budget_refused, 7, {"check": {"name": "cost", "reason": {"text": "2 USD are spent"}}}),
+    ("guid-1", EventType.permission_refused, 8, {"verb": "review", "code": "role", "account": 9, "held": "read"}),
+    ("guid-2", EventType.ladder_changed, 9, {"repository": 10, "before": 1, "level": 2, "text": "10 runs", "by": ""}),
+    (OTHER, EventType.tool_executed, 10, {"files": 3}),
+]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[str]:
+    address = fresh(request.param, tmp_path)
+    database = Database(address)
+    async with database.transaction() as session:
+        session.add_all([_run(RUN, 10, "shop"), _run(OTHER, 11, "bank"), _gate(), _delivery()])
+    for trace, kind, minute, payload in FACTS:
+        async with database.transaction() as session:
+            seconds = 60.0 if kind is EventType.gate_approved else None
+            ledger.tell(session, trace, kind, NOON + timedelta(minutes=minute), payload=payload, duration=seconds)
+    await halts.halt(database, "prices\nwrong", "root", NOON + timedelta(minutes=11))
+    await database.close()
+    yield address
+    drop(address)
+
+
+async def _found(url: str, **wanted: Any) -> list[str]:
+    database = Database(url)
+    found = [entry async for entry in audit.every(database, Wanted(**wanted), size=2)]
+    newest = await audit.newest(database, Wanted(**wanted), 100)
+    await database.close()
+    assert [*newest] == found
+    return [entry.event.type.value for entry in found]
+
+
+async def test_everything_of_safety_and_nothing_else(url: str) -> None:
+    found = await _found(url)
+    assert len(found) == 9
+    assert not {"run.waiting", "tool.executed"} & set(found)
+
+
+async def test_a_run_and_a_gate_are_told_with_what_moved_the_run(url: str) -> None:
+    story = ["run.waiting", "gate.requested", "gate.approved", "run.resumed"]
+    assert await _found(url, run=RUN) == story
+    assert await _found(url, gate_id=GATE) == story
+    assert await _found(url, gate="security_findings") == story[1:3]
+    assert await _found(url, gate="human_review") == []
+
+
+@pytest.mark.parametrize(
+    ("breaker", "types"),
+    [
+        ("error_rate", ["breaker.tripped"]),
+        ("cost", ["breaker.warning", "budget.refused"]),
+        ("max_iterations", ["guard.tripped"]),
+        ("time", []),
+    ],
+)
+async def test_a_breaker(breaker: str, types: list[str], url: str) -> None:
+    assert await _found(url, breaker=breaker) == types
+
+
+async def test_a_repository(url: str) -> None:
+    database = Database(url)
+    [shop], [bank] = [await audit.repositories(database, name) for name in ("Octo-Org/shop", "octo-org/bank")]
+    await database.close()
+    assert await _found(url, repositories=[shop]) == [
+        "gate.requested",
+        "gate.approved",
+        "permission.refused",
+        "ladder.changed",
+    ]
+    assert len(await _found(url, repositories=[bank])) == 4
+
+
+async def test_a_time(url: str) -> None:
+    minute = timedelta(minutes=1)
+    assert await _found(url, since=NOON + 9 * minute) == ["ladder.changed", "safety.halted"]
+    assert await _found(url, until=NOON + 2 * minute) == ["gate.requested"]
+    assert await _found(url, since=NOON + 2 * minute, until=NOON + 3 * minute) == ["gate.approved"]
+
+
+async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await auditing.show(_settings(url), Asked(gate="G-GGGGGG"), "story")
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  run waits",
+        "                     why: gate",
+        "2026-05-01 12:01:00  octo-org/shop#1 …AAAAAA  gate security_findings (G-GGGGGG) asked, for 12 h",
+        "                     why: critical eval",
+        "2026-05-01 12:02:00  octo-org/shop#1 …AAAAAA  gate security_findings (G-GGGGGG) approved",
+        "                     by carol (button), after 1 min",
+        "                     “=cmd|' /C calc'!A0”",
+        "2026-05-01 12:03:00  octo-org/shop#1 …AAAAAA  run goes on",
+    ]
+
+
+async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await auditing.show(_settings(url), Asked(), "csv")
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [*rows[0]] == [*COLUMNS]
+    assert len(rows) == 9
+    assert rows[1]["words"] == "'=cmd|' /C calc'!A0"
+    assert (rows[1]["who"], rows[1]["account_id"], rows[1]["seconds"]) == ("carol", "7", "60.0")
+    assert rows[-1]["what"] == "Forge halted by the operator"
+
+    await auditing.show(_settings(url), Asked(limit=2), "jsonl")
+    kept = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["type"] for each in kept] == ["ladder.changed", "safety.halted"]
+    assert kept[1]["payload"] == {"why": "prices\nwrong", "by": "root"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (Asked(run="nope"), "There is no run nope. Give its whole id or the last 6 characters"),
+        (Asked(run="…ZZZZZZ"), "There is no run …ZZZZZZ."),
+        (Asked(gate="nope"), "There is no gate nope. There are architecture_approval, "),
+        (Asked(gate="G-ZZZZZZ"), "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
+        (Asked(breaker="nope"), "There is no breaker nope. There are iteration, stagnation, cost"),
+        (Asked(repository="octo-org/nope"), "No run was in a repository octo-org/nope."),
+        (Asked(since="yesterday"), "--since yesterday is no moment. Write 30m, 2h, 7d or 2w"),
+        (Asked(since="1h", until="2h"), "--since is not before --until"),
+        (Asked(run=RUN, gate="guard"), "Choose one of --run, --gate and --breaker."),
+    ],
+)
+async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: Asked, says: str, url: str) -> None:
+    with pytest.raises(ForgeError) as caught:
+        await auditing.show(_settings(url), asked, "story")
+    assert str(caught.value).startswith(says)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await auditing.show(_settings(url), Asked(run="…aaaaaa"), "story")
+    assert "gate security_findings" in capsys.readouterr().out
+    await auditing.show(_settings(url), Asked(until="2020-01-01"), "story")
+    assert capsys.readouterr().out == "Nothing of that is in the audit.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("2h", NOON - timedelta(hours=2)),
+        ("30m", NOON - timedelta(minutes=30)),
+        ("7d", NOON - timedelta(days=7)),
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-01-31T14:00+02:00", datetime(2026, 1, 31, 12, tzinfo=UTC)),
+    ],
+)
+def test_a_moment(text: str, meant: datetime) -> None:
+    assert moment(text, NOON, "--since") == meant
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(cell: str) -> None:
+    assert inert(cell)[0] == "'"
+
+
+@pytest.mark.parametrize("cell", ["", "plain", "1.5", "a=b", "2026-01-31"])
+def test_other_cells_stay(cell: str) -> None:
+    assert inert(cell) == cell
+
+
+@pytest.mark.parametrize("kind", [*SAFETY, *texts.MOVES], ids=str)
+def test_every_event_has_words_even_without_facts(kind: EventType) -> None:
+    event = Event(id="1", trace=RUN, time=NOON, source="test", type=kind, phase=Phase.review)
+    entry = Entry(event, RUN, "octo-org/shop", 1)
+    assert lines([entry])[0].startswith("2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  ")
+    assert len(texts.cells(entry)) == len(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "no time"), (0.2, "200 ms"), (59, "59 s"), (165, "2 min 45 s"), (3600, "1 h"), (90_000, "1 d 1 h")],
+)
+def test_a_span(seconds: float, shown: str) -> None:
+    assert span(seconds) == shown
+
+
+def _settings(url: str) -> Settings:
+    return Settings.model_validate({"app_id": 1, "webhook_secret": ("s",), "database_url": url})
+
+
+def _run(run_id: str, repository_id: int, name: str) -> RunRow:
+    return RunRow(
+        id=run_id,
+        admitted_by=run_id,
+        installation_id=1,
+        repository_id=repository_id,
+        owner="octo-org",
+        name=name,
+        number=1,
+        head_sha="a" * 40,
+        base_sha="b" * 40,
+        trigger="pull_request",
+        attempt=1,
+        fence=1,
+        state="completed",
+        reason="",
+        detail="",
+        created_at=NOON,
+        started_at=NOON,
+        finished_at=NOON,
+    )
+
+
+def _gate() -> GateRow:
+    request: dict[str, Any] = {
+        "name": "security_findings",
+        "phase": "review",
+        "subject": "s",
+        "prompt": "?",
+        "reasons": [],
+        "role": "maintain",
+        "not_author": True,
+        "not_requester": False,
+        "seconds": 43200,
+        "options": [],
+    }
+    return GateRow(
+        id=GATE,
+        run_id=RUN,
+        installation_id=1,
+        repository_id=10,
+        owner="octo-org",
+        repository_name="shop",
+        number=1,
+        head_sha="a" * 40,
+        name="security_findings",
+        subject="s",
+        request=request,
+        state="approved",
+        asked_at=NOON,
+        until=NOON,
+        decision=None,
+        decided_at=NOON,
+        delegate=None,
+        check_id=None,
+        comment_id=None,
+    )
+
+
+def _delivery() -> DeliveryRow:
+    command = {"repository": {"installation_id": 1, "id": 10, "owner": "octo-org", "name": "shop"}, "number": 4}
+    return DeliveryRow(
+        guid="guid-1",
+        event="issue_comment",
+        action="created",
+        received_at=NOON,
+        outcome="accepted",
+        reason="",
+        command=command,
+        finished_at=NOON,
+    )
