@@ -134,7 +134,13 @@ def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
     needed = f", needs {facts['needed']}" if facts.get("needed") else ""
     why = f"{facts.get('code', '')}: has {facts.get('held', 'no role')}{needed}"
     gate_id, name = str(facts.get("gate", "")), str(facts.get("name", ""))
-    return Told(f"refused: {asked}", name, gate_id, who=f"account {facts.get('account', '?')}", why=why)
+    return Told(
+        f"refused: {asked}",
+        name,
+        gate_id,
+        who=str(facts.get("by_login") or f"account {facts.get('account', '?')}"),
+        why=why,
+    )
 
 
 def _safety(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:

@@ -224,6 +224,7 @@ async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashComman
         "name": gate.name,
         "code": refused.code.value,
         "account": sender.id,
+        "by_login": sender.login,
         "held": refused.held,
     }
     await ledger.note_refusal(services.database, gate.run_id, {**payload, "cause": guid}, services.clock.now())

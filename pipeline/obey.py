@@ -147,6 +147,7 @@ class Obedience:
             "verb": refused.verb.value,
             "code": refused.code.value,
             "account": self._command.sender.id,
+            "by_login": self._command.sender.login,
             "held": refused.held,
             "needed": refused.needed,
         }

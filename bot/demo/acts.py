@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from bot.demo import project
 from bot.demo.stage import Stage, is_overlooked, named, why_open
+from bot.settings import Settings
 from domain import gate_texts
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
@@ -94,8 +95,11 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     }
 
 
-async def gate(stage: Stage, cast: Cast) -> Promises:
-    """A critical security finding stops at its gate; a maintainer accepts the risk, on a condition."""
+async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+    """A critical security finding stops at its gate; a maintainer accepts the risk; the database tells the story.
+
+    :param settings: of the Forge that plays along, for its command line.
+    """
     github, repository, author = stage.github, cast.repository, cast.author
     name = "security_findings"
     stage.step(f"Another pull request: “{project.GATE_TITLE}”")
@@ -117,10 +121,15 @@ async def gate(stage: Stage, cast: Cast) -> Promises:
     receipt = await stage.reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
     verdict = await stage.watch(repository, head, "success")
     stage.show_check(verdict)
+
+    stage.step("The operator asks who decided what")
+    told = await stage.command(settings, "audit", "--run", verdict.external_id or "")
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
         "The maintainer's approval was taken down.": "The conditions go with it" in receipt,
         "The run went on behind the gate.": verdict.conclusion == "success",
         "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
+        "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
+        and project.GATE_CONDITION.split()[0] in told,
     }

@@ -1,7 +1,9 @@
 """The stage of the demo: what its people do, and what Forge and GitHub show of it on the console."""
 
 import asyncio
+import os
 import re
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +16,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.syntax import Syntax
 
+from bot.settings import Settings
 from domain import texts
 from simulator import Simulator
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
@@ -46,6 +49,22 @@ class Stage:
         async with self.browser(login) as client:
             address = f"/{pull.repository.full_name}/pull/{pull.number}/comment"
             (await client.post(address, data={"body": text})).raise_for_status()
+
+    async def command(self, settings: Settings, *words: str) -> str:
+        """Run a command of `forge` on the database of the demo and show what it prints; that text."""
+        self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot",
+            *words,
+            env={**os.environ, **_environment(settings), "COLUMNS": str(self.console.width)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed = (await process.communicate())[0].decode()
+        self.console.print(printed, markup=False, highlight=False, soft_wrap=True)
+        return printed
 
     async def settled(self, pull: PullRequest) -> list[Thread]:
         """Forge resolves one thread a second, as GitHub asks of whoever writes; those it has resolved in the end."""
@@ -115,6 +134,19 @@ class Stage:
     def step(self, text: str) -> None:
         self.console.print()
         self.console.print(Rule(escape(text), align="left", style="bold"))
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The settings as a shell would give them."""
+    return {
+        "FORGE_GITHUB_API_URL": settings.github_api_url,
+        "FORGE_GITHUB_WEB_URL": settings.github_web_url,
+        "FORGE_APP_ID": str(settings.app_id),
+        "FORGE_PRIVATE_KEY": settings.private_key_pem(),
+        "FORGE_WEBHOOK_SECRET": ",".join(secret.get_secret_value() for secret in settings.webhook_secret),
+        "FORGE_DATABASE_URL": settings.database_url,
+        "FORGE_DATA_DIR": str(settings.data_dir),
+    }
 
 
 def kept(console: Console, promises: Mapping[str, bool]) -> bool:
