@@ -33,6 +33,7 @@ class PullRequest(BaseModel):
     author_association: str
     changed_files: int
     is_merged: bool = False
+    default_branch: str = ""  # of the repository it is opened in; empty: not known
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head lives in another repository, or in one that is gone."""
@@ -306,6 +307,10 @@ class Merging(Protocol):
 
         :raises NotFound: there is no such branch.
         """
+        ...
+
+    async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
+        """The logins of those whose newest review with an opinion requests changes and was not dismissed."""
         ...
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:

@@ -144,16 +144,19 @@ async def decide(database: Database, run: Run, approved: bool, by_login: str, no
     await _once(database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login})
 
 
-async def announce(database: Database, run: Run, until: datetime, now: datetime) -> datetime:
-    """Note that people were told of a merge, once per run; the moment until which they can stop it."""
-    known = await _once(database, run, EventType.ladder_announced, now, {"until": until.isoformat()})
+async def announce(database: Database, run: Run, until: datetime, now: datetime, told: Mapping[str, Any]) -> datetime:
+    """Note that people were told of a merge, once per run; the moment until which they can stop it.
+
+    :param told: the level, the rule and the text of the reason that allows it.
+    """
+    known = await _once(database, run, EventType.ladder_announced, now, {"until": until.isoformat(), **told})
     return datetime.fromisoformat(str(known["until"]))
 
 
-async def announced(database: Database, run_id: str) -> bool:
-    """Whether people were told that the head of this run is going to be merged."""
+async def announced(database: Database, run_id: str) -> Mapping[str, Any] | None:
+    """What people were told, if they were told that the head of this run is going to be merged."""
     async with database.transaction() as session:
-        return bool(await _events(session, run_id, EventType.ladder_announced))
+        return next(iter(await _events(session, run_id, EventType.ladder_announced)), None)
 
 
 async def stop(database: Database, run: Run, why: str, now: datetime) -> None:

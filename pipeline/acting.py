@@ -4,9 +4,10 @@ Each look is a short workflow of its own. What has to wait, for checks or for pe
 sweep finds when its moment has come; everything is asked anew then. Whatever is not known for certain is a no.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
@@ -21,7 +22,7 @@ from pipeline import auto_fix, automation, scene
 from pipeline.auto_fix import Correction
 from pipeline.journal import WorkflowJournal
 from pipeline.names import ACTING, APP_VERSION, DELIVERIES
-from pipeline.scene import Scene
+from pipeline.scene import TAKEN_OVER, Scene
 from pipeline.services import Services
 from pipeline.steps import noted
 from pipeline.unasked import Unasked
@@ -86,7 +87,7 @@ class Acting:
         try:
             return await self._execute()
         except Superseded:
-            return await self._give_up("a push, another review or a person's command took over.")
+            return await self._give_up(TAKEN_OVER)
         except ForgeError as error:
             log.warning("acting.failed", run=self._run.id, error=str(error))
             return await self._give_up("something went wrong; Forge's log has the details.")
@@ -113,7 +114,7 @@ class Acting:
         """Whether the run is over; a run that is not is looked at again soon."""
         await looks.taken(self._services.database, self._run.id, self._count)
         run = await runs.get(self._services.database, self._run.id)
-        if run is not None and run.state is RunState.running:
+        if run is not None and run.state is RunState.running and self._count < _MOST_LOOKS:
             await self._plan(self._services.clock.now() + _FIRST)
             return False
         return run is not None and run.state is RunState.completed
@@ -122,7 +123,7 @@ class Acting:
         return await automation.weigh(self._services, self._run)
 
     async def _was_announced(self) -> JsonValue:
-        return await ladder.announced(self._services.database, self._run.id)
+        return await ladder.announced(self._services.database, self._run.id) is not None
 
     async def _prepare(self, level: int) -> JsonValue:
         found = await scene.look_at(self._services, self._run)
@@ -136,6 +137,8 @@ class Acting:
 
     async def _act(self, level: int) -> JsonValue:
         answer = await self._acted(level)
+        if answer.again is not None and self._count >= _MOST_LOOKS:
+            answer = _Answer(why="it took too long.")
         if answer.again is not None:
             await self._plan(answer.again)
         elif answer.why:
@@ -144,7 +147,7 @@ class Acting:
 
     async def _acted(self, level: int) -> _Answer:
         if await self._was_merged_before():
-            return await self._record_merge(level)
+            return await self._record_merge()
         found = await scene.look_at(self._services, self._run)
         if isinstance(found, str):
             return _Answer(why=found)
@@ -162,7 +165,7 @@ class Acting:
         return self._later(lights) if waits else _Answer(why=_because(merge, lights))
 
     async def _approve(self, allowed: Allowed, lights: Standing) -> None:
-        marker = self._unasked.marker("approval")
+        marker = self._unasked.approval_marker
         body = ladder_texts.approval(allowed.reason.text, allowed.rule, self._run.head_sha, lights.checks, marker)
         try:
             is_there = await self._unasked.approve(body)
@@ -170,21 +173,19 @@ class Acting:
             log.info("auto_approve.refused", run=self._run.id, error=str(error))
             return
         if is_there:
-            await self._record(allowed, head=self._run.head_sha, checks=list(lights.checks))
+            await self._record(allowed.act, _told(allowed), checks=list(lights.checks))
 
     async def _merge(self, allowed: Allowed, found: Scene, lights: Standing) -> _Answer:
         """Merge once people's time to object is over; at the highest level at once, if checks are required at all."""
-        now = self._services.clock.now()
-        window = WINDOW if allowed.override_window or not lights.checks else timedelta(0)
-        is_new = not await ladder.announced(self._services.database, self._run.id)
-        if is_new:
-            until = now + window if window else None
-            marker = self._unasked.marker("merge")
-            text = ladder_texts.announcement(allowed.reason.text, allowed.rule, self._run.head_sha, until, marker)
-            await self._unasked.announce(text)
-        told = self._services.clock.now()
-        until = await ladder.announce(self._services.database, self._run, told + window, told)
-        if told < until:
+        database, now = self._services.database, self._services.clock.now()
+        window = WINDOW if allowed.override_window or not lights.are_required else timedelta(0)
+        if await ladder.announced(database, self._run.id) is None:
+            marker, until = self._unasked.merge_marker, now + window if window else None
+            reason = (allowed.reason.text, allowed.rule)
+            await self._unasked.announce(ladder_texts.announcement(*reason, self._run.head_sha, until, marker))
+            now = self._services.clock.now()
+        until = await ladder.announce(database, self._run, now + window, now, _told(allowed))
+        if self._services.clock.now() < until:
             return _Answer(again=until)
         return await self._merge_now(allowed, found)
 
@@ -193,8 +194,8 @@ class Acting:
             return _Answer(why="somebody requested changes.")
         result = await self._unasked.merge(self._count)
         if isinstance(result, Merged):
-            await self._tell_merged(allowed, result.sha)
-            return _Answer(why="")
+            await self._tell_merged(result.sha, _told(allowed))
+            return _Answer()
         if result.obstacle is MergeObstacle.base_moved:
             return self._later(None)
         return _Answer(why=result.said)
@@ -204,25 +205,23 @@ class Acting:
         claimed = await outbox.is_claimed(self._services.database, self._run.id, Unasked.step(self._count), "merge")
         return claimed and await self._unasked.is_merged()
 
-    async def _record_merge(self, level: int) -> _Answer:
+    async def _record_merge(self) -> _Answer:
         result = await self._unasked.merge(self._count)
-        if isinstance(result, Merged):
-            found = [each for each in await ladder.acts(self._services.database, self._run.id)]
-            if not any(each["act"] == Act.auto_merge.value for each in found):
-                await self._tell_merged(_as_it_was(level), result.sha)
-        return _Answer(why="")
+        announced = await ladder.announced(self._services.database, self._run.id)
+        if isinstance(result, Merged) and announced is not None:
+            await self._tell_merged(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
+        return _Answer()
 
-    async def _tell_merged(self, allowed: Allowed, sha: str) -> None:
-        await self._record(allowed, head=self._run.head_sha, commit=sha)
-        marker = self._unasked.marker("merge")
-        await self._unasked.say(
-            ladder_texts.merged(allowed.reason.text, allowed.rule, self._run.head_sha, sha, marker)
-        )
+    async def _tell_merged(self, sha: str, told: Mapping[str, Any]) -> None:
+        await self._record(Act.auto_merge, told, commit=sha)
+        head, marker = self._run.head_sha, self._unasked.merge_marker
+        await self._unasked.say(ladder_texts.merged(str(told["text"]), str(told["rule"]), head, sha, marker))
 
-    async def _record(self, allowed: Allowed, **more: object) -> None:
-        told = {"level": allowed.level, "rule": allowed.rule, "text": allowed.reason.text, **more}
+    async def _record(self, act: Act, told: Mapping[str, Any], **more: object) -> None:
         now = self._services.clock.now()
-        await ladder.acted(self._services.database, self._run, allowed.act.value, now, told)
+        await ladder.acted(
+            self._services.database, self._run, act.value, now, {**told, "head": self._run.head_sha, **more}
+        )
 
     def _later(self, lights: Standing | None) -> _Answer:
         """Look again after a pause that grows; after the last one it is given up."""
@@ -231,18 +230,17 @@ class Acting:
         return _Answer(again=self._services.clock.now() + timedelta(minutes=_PAUSES[self._count]))
 
     async def _plan(self, at: datetime) -> None:
-        if self._count < _MOST_LOOKS:
-            await looks.plan(self._services.database, self._run.id, self._count + 1, at)
+        await looks.plan(self._services.database, self._run.id, self._count + 1, at)
 
     async def _withdraw(self, why: str) -> None:
         """Say in the announcement, if there is one, that it does not hold any more."""
         database = self._services.database
-        if not await ladder.announced(database, self._run.id):
+        if await ladder.announced(database, self._run.id) is None:
             return
         if any(each["act"] == Act.auto_merge.value for each in await ladder.acts(database, self._run.id)):
             return
         await ladder.stop(database, self._run, why.rstrip("."), self._services.clock.now())
-        await self._unasked.say(ladder_texts.not_merged(self._run.head_sha, why, self._unasked.marker("merge")))
+        await self._unasked.say(ladder_texts.not_merged(self._run.head_sha, why, self._unasked.merge_marker))
 
     async def _give_up(self, why: str) -> str:
         async def withdraw() -> JsonValue:
@@ -260,15 +258,5 @@ def _because(refused: Allowed, lights: Standing) -> str:
     return f"checks are {lights.text}." if refused.rule == "ladder.checks" else f"{refused.reason.text}."
 
 
-def _as_it_was(level: int) -> Allowed:
-    """The permission under which a merge was made whose process died right afterwards."""
-    from domain.verdicts import Reason
-
-    code = f"ladder.{Act.auto_merge.value}"
-    return Allowed(
-        act=Act.auto_merge,
-        level=level,
-        allowed=True,
-        rule=code,
-        reason=Reason(code=code, text=f"Level {level} lets Forge merge", value=level),
-    )
+def _told(allowed: Allowed) -> dict[str, Any]:
+    return {"level": allowed.level, "rule": allowed.rule, "text": allowed.reason.text}

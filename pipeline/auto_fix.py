@@ -50,7 +50,9 @@ async def prepare(services: Services, scene: Scene, level: int) -> Correction | 
         return None
     try:
         mirror = await Drawing(services, scene.run).mirror()
-        return None if await _is_own(services, scene, mirror) else await _commit(services, scene, allowed, mirror, found)
+        return (
+            None if await _is_own(services, scene, mirror) else await _commit(services, scene, allowed, mirror, found)
+        )
     except CannotCommit as error:
         log.warning("auto_fix.not_made", run=scene.run.id, error=str(error))
         return None
@@ -76,7 +78,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
 
 
 async def _is_fixable(services: Services, scene: Scene) -> bool:
-    """Whether the branch is a person's own, made for this change: not the default one, and nothing is required of it."""
+    """Whether the branch was made by a person for this change: not the default one, and nothing is required of it."""
     live = scene.live
     if live.author_is_bot or live.default_branch in {"", live.head_ref} or live.head_ref == live.base_ref:
         return False

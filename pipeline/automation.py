@@ -94,7 +94,7 @@ async def pending(services: Services, repository: RepositoryRef, number: int) ->
     """The newest run here, if people were told that its head is going to be merged and nothing came of that yet."""
     past = await runs.of_pull_request(services.database, repository.id, number)
     run = past[0].run if past else None
-    if run is None or not await ladder.announced(services.database, run.id):
+    if run is None or await ladder.announced(services.database, run.id) is None:
         return None
     done = {str(each["act"]) for each in await ladder.acts(services.database, run.id)}
     is_over = Act.auto_merge.value in done or await ladder.stopped(services.database, run.id) is not None

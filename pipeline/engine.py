@@ -21,11 +21,12 @@ from domain.runs import RunState
 from memory import executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
+from pipeline.acting import Acting, begin_due
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
 from pipeline.journal import WAKE
 from pipeline.last_word import say
-from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
+from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
 from pipeline.review import ReviewRun
 from pipeline.services import Services
 from pipeline.steps import interrupted
@@ -171,6 +172,12 @@ class WorkflowEngine:
                     return "unknown run" if run is None else "over"
                 return await ReviewRun(services, run, DBOS.workflow_id).execute()
 
+        @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)
+        async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                return "unknown run" if run is None else await Acting(services, run, count, DBOS.workflow_id).execute()
+
         @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
@@ -220,6 +227,7 @@ class WorkflowEngine:
             with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
                 await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
             await waits.remove_due(self._services.database, workflow_id, now)
+        await begin_due(self._services)
 
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""

@@ -5,4 +5,5 @@ DELIVERIES = "deliveries"  # the queue for short work
 RUNS = "runs"  # the queue for phases, partitioned by pull request
 DELIVERY = "delivery"  # the workflow of one delivery
 LAST_WORD = "last_word"  # the workflow that closes the check of a run that ended and could not
+ACTING = "acting"  # the workflow of one look at what may be done unasked with a reviewed head
 RUN = "review_run"  # the workflow of one review

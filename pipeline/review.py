@@ -15,7 +15,7 @@ from domain.gates import Gate
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState
 from memory import checkpoints, findings, gates, runs, spend
-from pipeline import configuration, threads
+from pipeline import acting, configuration, threads
 from pipeline.beginning import Settings, begun
 from pipeline.drawing import Drawing
 from pipeline.gates import AtGate, show_void
@@ -126,9 +126,16 @@ class ReviewRun:
         if outcome is GatesOutcome.waiting:
             return await self._wait_for_a_person()
         state, reason = _ENDS[outcome]
-        await self._journal.step("finish", lambda: self._move(state, reason))
+        await self._journal.step("finish", lambda: self._finish(state, reason))
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
+        if state is RunState.completed:
+            await acting.begin(self._run.id)
         return reason.value or state.value
+
+    async def _finish(self, state: RunState, reason: ReasonCode) -> JsonValue:
+        if state is RunState.completed:
+            await acting.plan(self._services, self._run)
+        return await self._move(state, reason)
 
     async def _wait_for_a_person(self) -> str:
         """Free this run's place until somebody answers; the answer queues the run again."""

@@ -14,6 +14,8 @@ from safety.acts import ActFacts
 from safety.gates import ALWAYS_PROTECTED
 from safety.required import Light, Standing, standing
 
+TAKEN_OVER = "another review or a person's command took over."
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -53,8 +55,6 @@ async def look_at(services: Services, run: Run) -> Scene | str:
     ended = await runs.get(database, run.id)
     if ended is None or ended.state is not RunState.completed or ended.reason is not ReasonCode.none:
         return "its review did not end with a verdict."
-    if not await runs.is_current(database, run):
-        return "a push, another review or a person's command took over."
     paused_by = await permits.paused_by(database, run.repository)
     if paused_by is not None:
         return f"{paused_by} paused Forge here."
@@ -66,9 +66,11 @@ async def look_at(services: Services, run: Run) -> Scene | str:
         return "the review is gone."
     live = await services.host.pull_request(run.repository, run.number)
     if not live.is_open:
-        return "the pull request is closed."
+        return "it is merged already." if live.is_merged else "the pull request is closed."
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
+    if not await runs.is_current(database, run):
+        return TAKEN_OVER
     if live.is_draft:
         return "the pull request is a draft."
     configuration = (await configured(services, run)).configuration

@@ -28,10 +28,16 @@ class Unasked:
     services: Services
     run: Run
 
-    def marker(self, kind: str) -> str:
-        """The marker of a comment or review about this head."""
+    @property
+    def approval_marker(self) -> str:
+        """The marker of the approval: one per head, however often that is reviewed."""
         where = f"{self.run.repository.id}#{self.run.number}@{self.run.head_sha}"
-        return self.services.publisher.markers.make(kind, where)
+        return self.services.publisher.markers.make("approval", where)
+
+    @property
+    def merge_marker(self) -> str:
+        """The marker of the announcement of a merge: one per run, so that people are told anew."""
+        return self.services.publisher.markers.make("merge", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
         """Move the pull request's branch on from the reviewed head to a commit on top of it.
@@ -59,7 +65,7 @@ class Unasked:
         An approval that a person dismissed is not given again.
         """
         host, repository, number = self.services.host, self.run.repository, self.run.number
-        marker = self.marker("approval")
+        marker = self.approval_marker
 
         async def find() -> int | None:
             given = await host.find_approval(repository, number, marker)
@@ -77,10 +83,10 @@ class Unasked:
         host, repository, number = self.services.host, self.run.repository, self.run.number
 
         async def find() -> int | None:
-            return await host.find_comment(repository, number, self.marker("merge"))
+            return await host.find_comment(repository, number, self.merge_marker)
 
         async def create() -> int:
-            return await find() or await host.create_comment(repository, number, outgoing(body))
+            return await host.create_comment(repository, number, outgoing(body))
 
         return await self.services.publisher.once(self.run, "auto_merge", "comment", find, create)
 
@@ -111,8 +117,7 @@ class Unasked:
             if refused is None:
                 raise
             return refused
-        done = await host.merge(repository, number, head)  # it is merged: this only asks for the commit
-        return done
+        return await host.merge(repository, number, head)  # it is merged: this only asks for the commit
 
     async def is_merged(self) -> bool:
         """Whether the pull request is merged with this head."""
@@ -128,7 +133,7 @@ class Unasked:
         """Say in the announcement what became of it, whoever owns the pull request now."""
         host, repository = self.services.host, self.run.repository
         try:
-            comment = await host.find_comment(repository, self.run.number, self.marker("merge"))
+            comment = await host.find_comment(repository, self.run.number, self.merge_marker)
             if comment is not None:
                 await host.edit_comment(repository, comment, outgoing(body))
         except RateLimited:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -41,6 +42,30 @@ async def commit(
         stdin=message.encode(),
         environment=_people(author, at),
     )
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a commit says about itself.
+
+    :param email: of the author, as the commit claims it.
+    """
+
+    email: str
+    message: str
+
+
+async def described(git: Git, sha: str) -> Described:
+    """What a commit says about itself."""
+    shown = await git.run("log", "-1", "--format=%ae%n%B", "--end-of-options", sha)
+    email, _, message = shown.stdout.decode(errors="replace").partition("\n")
+    return Described(email, message)
+
+
+async def follows(git: Git, sha: str, ancestor: str) -> bool:
+    """Whether a commit has another one among its ancestors, or is it."""
+    asked = await git.run("merge-base", "--is-ancestor", "--end-of-options", ancestor, sha, expect=(0, 1))
+    return asked.code == 0
 
 
 async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
 from domain.ports import Signature
 from workspace import commits
-from workspace.commits import CannotCommit
+from workspace.commits import CannotCommit, Described
 from workspace.diff import DEFAULT, Limits
 from workspace.git import Git, Output, TooLarge, said
 from workspace.objects import Objects
@@ -262,6 +262,14 @@ class Mirror(Objects):
     ) -> str:
         """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
         return await commits.commit(self.git, parent, files, message, author, at)
+
+    async def described(self, sha: str) -> Described:
+        """What a commit says about itself."""
+        return await commits.described(self.git, sha)
+
+    async def follows(self, sha: str, ancestor: str) -> bool:
+        """Whether a commit has another one among its ancestors, or is it; both are here."""
+        return await commits.follows(self.git, sha, ancestor)
 
     async def push(self, sha: str, branch: str, expected: str | None) -> PushOutcome:
         """Move a branch of the remote forward to a commit, if it is still where it is expected to be.

@@ -1,7 +1,7 @@
 """What leads to a merge on GitHub: approvals, the checks a branch requires, what was reported, and the merge itself."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
@@ -70,14 +70,26 @@ class GitHubMerging(GitHubConversation, Merging):
         newest = given[-1]  # GitHub lists reviews in the order of time
         return Approval(id=newest.id, head_sha=newest.commit_id or "", is_dismissed=newest.state == "DISMISSED")
 
+    async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
+        """As the merge box has it: of each account the newest review counts that is more than a comment."""
+        opinions: dict[int, ReviewShown] = {}
+        for one in await self._reviews(repository, number, f"read the reviews of {repository.full_name}#{number}"):
+            if one.state in {"APPROVED", "CHANGES_REQUESTED", "DISMISSED"}:
+                opinions[0 if one.user is None else one.user.id] = one
+        against = [one for one in opinions.values() if one.state == "CHANGES_REQUESTED"]
+        return ["ghost" if one.user is None else one.user.login for one in against]
+
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
         """The App's own reviews whose body holds ``marker``, oldest first."""
         purpose = f"look for Forge's review on {repository.full_name}#{number}"
         ours = (await self.own_account(repository)).id
-        address = f"{repository_path(repository)}/pulls/{number}/reviews"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        reviews = parse_all(ReviewShown, items, purpose)
+        reviews = await self._reviews(repository, number, purpose)
         return [one for one in reviews if one.user and one.user.id == ours and marker in (one.body or "")]
+
+    async def _reviews(self, repository: RepositoryRef, number: int, purpose: str) -> list[ReviewShown]:
+        """All reviews of a pull request, oldest first."""
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
+        return parse_all(ReviewShown, await self._client.items(repository.installation_id, address, purpose), purpose)
 
     async def merge(
         self, repository: RepositoryRef, number: int, head_sha: str, method: MergeMethod | None = None

@@ -54,6 +54,7 @@ class Account(BaseModel):
 
 class Repository(BaseModel):
     id: int
+    default_branch: str = ""
 
 
 class _Head(BaseModel):
@@ -107,6 +108,7 @@ class Pull(BaseModel):
             author_association=self.author_association,
             changed_files=self.changed_files,
             is_merged=self.merged,
+            default_branch=self.base.repo.default_branch,
         )
 
 

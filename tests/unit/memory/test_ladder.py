@@ -228,10 +228,10 @@ async def test_an_act_is_recorded_once(database: Database) -> None:
 async def test_an_announcement_keeps_its_first_moment(database: Database) -> None:
     await keep(database, [run(1)])
     one = as_run(run(1))
-    assert not await ladder.announced(database, one.id)
-    assert await ladder.announce(database, one, at(10), at(0)) == at(10)
-    assert await ladder.announce(database, one, at(20), at(10)) == at(10)
-    assert await ladder.announced(database, one.id)
+    assert await ladder.announced(database, one.id) is None
+    assert await ladder.announce(database, one, at(10), at(0), {"level": 3}) == at(10)
+    assert await ladder.announce(database, one, at(20), at(10), {"level": 4}) == at(10)
+    assert (await ladder.announced(database, one.id) or {})["level"] == 3
     assert await ladder.stopped(database, one.id) is None
     await ladder.stop(database, one, "carol rejected it", at(2))
     assert await ladder.stopped(database, one.id) == "carol rejected it"

@@ -1,0 +1,375 @@
+"""What Forge does unasked at each level, what it leaves to people, and how they stop it."""
+
+import asyncio
+import time
+
+from memory import ladder, looks
+from simulator import User
+from simulator.state import PullRequest, Repository, Review
+from tests.stories.driver import PATIENCE, Story
+
+APP = "import os\n\n\ndef main():\n    return os.name\n"
+UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
+BROKEN = APP.replace("os.name", "os.name + missing")
+TWO = "import os\nimport re\nimport sys\n\n\ndef main():\n    return os.name\n"
+
+
+async def at_level(
+    told: Story, level: int, forge_yml: str | None = None, files: dict[str, str] | None = None
+) -> tuple[Repository, User, User]:
+    """A repository at a level; alice writes, carol is an admin."""
+    configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
+    repository, alice = told.repository({"app.py": APP, "README.md": "# Shop\n", **configured, **(files or {})})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "admin")
+    database, now = told.forge.services.database, told.clock.now()
+    await ladder.set_level(database, repository.id, level, "carol", "the story's beginning", now)
+    return repository, alice, carol
+
+
+async def opened(
+    told: Story, repository: Repository, by: User, files: dict[str, str], branch: str = "feature"
+) -> tuple[PullRequest, str]:
+    """A pull request, reviewed, and acted on as far as that is possible at once."""
+    head = await by.push(repository, branch, files, base="main")
+    pull = await by.open_pull_request(repository, branch)
+    await rest(told)
+    told.comments(pull)
+    return pull, head
+
+
+async def rest(told: Story) -> None:
+    """Wait until everything is done that can be done now, looks that are due included."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        await told.rest()
+        if not await looks.due(told.forge.services.database, told.clock.now()):
+            break
+        assert time.monotonic() < end, "a look that is due did not begin"
+        await asyncio.sleep(0.05)
+    await told.rest()
+
+
+async def later(told: Story, **by: float) -> None:
+    told.clock.move(**by)
+    await rest(told)
+
+
+def approvals(told: Story, pull: PullRequest) -> list[Review]:
+    return [review for review in told.reviews(pull) if review.state == "APPROVED"]
+
+
+def announcements(told: Story, pull: PullRequest) -> list[str]:
+    return [each.body for each in told.answers(pull) if each.body.startswith("**Forge ")]
+
+
+async def acted(told: Story) -> list[tuple[str, int, str]]:
+    """(act, level, rule) of everything that was done unasked, by the audit."""
+    database = told.forge.services.database
+    return [
+        (each["act"], each["level"], each["rule"])
+        for run in await told.runs()
+        for each in await ladder.acts(database, run.id)
+    ]
+
+
+def subject(repository: Repository, sha: str) -> str:
+    return git(repository, "log", "-1", "--format=%B", sha)
+
+
+def git(repository: Repository, *arguments: str) -> str:
+    return repository.git.run(*arguments).stdout.decode().strip()
+
+
+# --- correcting ---------------------------------------------------------------------------------------------------
+
+
+async def test_simple_lint_is_corrected_in_one_commit(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 2)
+    pull, head = await opened(told, repository, alice, {"app.py": TWO})
+    fixed = pull.head_sha
+    assert fixed != head
+    assert repository.git.read(fixed, "app.py") == APP.encode()
+    said = subject(repository, fixed)
+    assert said.startswith("Correct 2 findings of formatting and simple lint")
+    assert "ruff/F401 in app.py:2" in said
+    assert "Level 2 (acts) lets Forge correct the change (rule ladder.auto_fix)." in said
+    assert git(repository, "rev-parse", f"{fixed}^") == head
+    check = told.check(repository, fixed)
+    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert ("auto_fix", 2, "ladder.auto_fix") in await acted(told)
+
+
+async def test_at_level_one_people_fix(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 1)
+    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    assert pull.head_sha == head
+    assert await acted(told) == []
+
+
+async def test_the_configuration_bounds_what_was_set(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 3, "ladder: {max_level: 1}\n")
+    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    assert pull.head_sha == head
+    assert await acted(told) == []
+    assert "Automation level 3 → 1: " in (told.check(repository, head).summary or "")
+
+
+async def test_a_head_of_its_own_is_never_corrected(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 2)
+    body = "import os\nimport sys\n\n\ndef main():\n    return os.name\n\n\ndef b():\n    if main():\n        pass\n"
+    pull, head = await opened(told, repository, alice, {"app.py": body})
+    assert git(repository, "rev-list", "--count", f"{head}..{pull.head_sha}") == "1"
+    # A person's commit that names itself Forge's is left alone.
+    again = await alice.push(repository, "feature", {"app.py": UNUSED}, "Mine\n\nForge-Run: 01")
+    await rest(told)
+    told.comments(pull)
+    assert pull.head_sha == again
+
+
+async def test_what_is_wrong_is_not_corrected(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    pull, head = await opened(told, repository, alice, {"app.py": BROKEN})
+    assert pull.head_sha == head
+    assert await acted(told) == []
+
+
+async def test_a_fork_is_never_touched(told: Story) -> None:
+    repository, _, _ = await at_level(told, 4)
+    bob = told.github.user("bob")
+    fork = await bob.fork(repository)
+    head = await bob.push(fork, "feature", {"app.py": UNUSED}, base="main")
+    pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
+    await rest(told)
+    told.comments(pull)
+    assert (pull.head_sha, pull.state) == (head, "open")
+    assert await acted(told) == []
+
+
+async def test_protected_paths_are_never_touched(told: Story) -> None:
+    repository, alice, carol = await at_level(told, 4, "paths: {protected: [app.py]}\n")
+    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    told.gates(pull)
+    told.clock.move(seconds=5)
+    await carol.comment(pull, "/forge approve")
+    await rest(told)
+    told.answers(pull)
+    assert told.check(repository, head).conclusion == "success"
+    assert (pull.head_sha, pull.state) == (head, "open")
+    assert await acted(told) == []
+
+
+async def test_the_default_branch_is_never_pushed_to(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    await alice.push(repository, "release", {"notes.md": "1\n"}, base="main")
+    head = await alice.push(repository, "main", {"app.py": UNUSED})
+    pull = await alice.open_pull_request(repository, "main", base="release")
+    await rest(told)
+    told.comments(pull)
+    told.answers(pull)
+    assert repository.git.branch("main") == head
+
+
+# --- approving ----------------------------------------------------------------------------------------------------
+
+
+async def test_low_risk_is_approved_once_its_checks_are_green(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 2)
+    told.github.protect(repository, "main", ["ci"], approvals=1)
+    pull, head = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    assert approvals(told, pull) == []
+    told.github.report_check(repository, head, "ci", None)
+    await later(told, minutes=1.1)
+    assert approvals(told, pull) == []
+    told.github.report_check(repository, head, "ci", "success")
+    await later(told, minutes=2.1)
+    [approval] = approvals(told, pull)
+    assert approval.commit_id == head
+    assert "Level 2 (acts) lets Forge approve (rule `ladder.auto_approve`)." in approval.body
+    assert await acted(told) == [("auto_approve", 2, "ladder.auto_approve")]
+    assert pull.state == "open"
+    await later(told, hours=10)
+    assert len(approvals(told, pull)) == 1
+
+
+async def test_a_dismissed_approval_is_not_given_again(told: Story) -> None:
+    repository, alice, carol = await at_level(told, 2)
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    [approval] = approvals(told, pull)
+    await carol.dismiss_review(approval, "I want to look myself")
+    await alice.comment(pull, "/forge review full")
+    await rest(told)
+    told.answers(pull)
+    assert approvals(told, pull) == []
+
+
+async def test_a_failing_check_is_no_green_one(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    told.github.protect(repository, "main", ["ci"])
+    head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
+    told.github.report_check(repository, head, "ci", "failure")
+    pull = await alice.open_pull_request(repository, "feature")
+    await rest(told)
+    await later(told, hours=10)
+    assert approvals(told, pull) == []
+    assert pull.state == "open"
+    assert await acted(told) == []
+
+
+async def test_a_check_that_never_reports_is_given_up(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    told.github.protect(repository, "main", ["ci"])
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    for _ in range(12):
+        await later(told, hours=5)
+    assert approvals(told, pull) == []
+    assert pull.state == "open"
+    assert await acted(told) == []
+
+
+# --- merging ------------------------------------------------------------------------------------------------------
+
+
+async def announced(told: Story, level: int = 3) -> tuple[Repository, User, User, PullRequest, str]:
+    """A pull request whose merge people were told of."""
+    repository, alice, carol = await at_level(told, level)
+    told.github.protect(repository, "main", ["ci"])
+    head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
+    told.github.report_check(repository, head, "ci", "success")
+    pull = await alice.open_pull_request(repository, "feature")
+    await rest(told)
+    [text] = announcements(told, pull)
+    assert text.startswith(f"**Forge merges** `{head[:7]}` after ")
+    assert "Level 3 (acts and tells) lets Forge merge (rule `ladder.auto_merge`)." in text
+    assert len(approvals(told, pull)) == 1
+    assert pull.state == "open"
+    return repository, alice, carol, pull, head
+
+
+async def is_not_merged(told: Story, pull: PullRequest, why: str) -> None:
+    await later(told, hours=12)
+    assert pull.merged_at is None
+    assert not any(act == "auto_merge" for act, _, _ in await acted(told))
+    told.reviews(pull)
+    assert why in announcements(told, pull)[0]
+
+
+async def test_people_are_told_before_a_merge(told: Story) -> None:
+    repository, _, _, pull, head = await announced(told)
+    await later(told, minutes=9)
+    assert pull.merged_at is None
+    await later(told, minutes=2)
+    assert pull.merged_at is not None
+    [text] = announcements(told, pull)
+    assert text.startswith(f"**Forge merged** `{head[:7]}` as ")
+    assert "(rule `ladder.auto_merge`)" in text
+    assert set(await acted(told)) == {
+        ("auto_approve", 3, "ladder.auto_approve"),
+        ("auto_merge", 3, "ladder.auto_merge"),
+    }
+    facts = await ladder.facts(told.forge.services.database, repository.id)
+    assert list(facts.decisions) == []  # what Forge merges is nobody's approval
+
+
+async def test_a_rejection_stops_the_merge(told: Story) -> None:
+    _, alice, _, pull, _ = await announced(told)
+    await alice.comment(pull, "/forge reject the name is not decided")
+    await rest(told)
+    assert "The announced merge is stopped." in told.answers(pull)[-1].body
+    await is_not_merged(told, pull, "alice rejected it")
+
+
+async def test_who_may_not_write_stops_nothing_with_a_command(told: Story) -> None:
+    repository, _, _, pull, _ = await announced(told)
+    mallory = told.github.user("mallory")
+    told.github.grant(repository, mallory, "read")
+    await mallory.comment(pull, "/forge reject no")
+    await rest(told)
+    told.answers(pull)
+    await later(told, minutes=11)
+    assert pull.merged_at is not None
+
+
+async def test_cancelling_stops_the_merge(told: Story) -> None:
+    _, alice, _, pull, _ = await announced(told)
+    await alice.comment(pull, "/forge cancel")
+    await rest(told)
+    assert "The announced merge is stopped." in told.answers(pull)[-1].body
+    await is_not_merged(told, pull, "Forge does not merge")
+
+
+async def test_a_pause_stops_the_merge_also_after_it_ended(told: Story) -> None:
+    _, _, carol, pull, _ = await announced(told)
+    await carol.comment(pull, "/forge pause\n\n/forge unpause")
+    await rest(told)
+    told.answers(pull)
+    await is_not_merged(told, pull, "carol paused")
+
+
+async def test_requested_changes_stop_the_merge(told: Story) -> None:
+    _, _, carol, pull, _ = await announced(told)
+    await carol.review(pull, "REQUEST_CHANGES", "not yet")
+    await is_not_merged(told, pull, "carol requested changes")
+
+
+async def test_a_push_stops_the_merge(told: Story) -> None:
+    repository, alice, _, pull, _ = await announced(told)
+    again = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
+    await rest(told)
+    await is_not_merged(told, pull, f"the head is `{again[:7]}` now")
+
+
+async def test_a_draft_is_not_merged(told: Story) -> None:
+    _, alice, _, pull, _ = await announced(told)
+    await alice.convert_to_draft(pull)
+    await is_not_merged(told, pull, "the pull request is a draft")
+
+
+async def test_a_check_that_turned_red_stops_the_merge(told: Story) -> None:
+    repository, _, _, pull, head = await announced(told)
+    told.github.report_check(repository, head, "ci", "failure")
+    await is_not_merged(told, pull, "checks are not green: ci")
+
+
+async def test_a_level_that_fell_stops_the_merge(told: Story) -> None:
+    _, alice, _, pull, _ = await announced(told)
+    await alice.comment(pull, "/forge missed everything")
+    await rest(told)
+    told.answers(pull)
+    await is_not_merged(told, pull, "it takes level 3 or higher")
+
+
+async def test_checks_that_run_again_are_waited_for(told: Story) -> None:
+    repository, _, _, pull, head = await announced(told)
+    told.github.report_check(repository, head, "ci", None)
+    await later(told, minutes=11)
+    assert pull.merged_at is None
+    told.github.report_check(repository, head, "ci", "success")
+    await later(told, minutes=10)
+    assert pull.merged_at is not None
+    announcements(told, pull)
+
+
+async def test_at_the_highest_level_green_is_merged_at_once(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    told.github.protect(repository, "main", ["ci"])
+    head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
+    told.github.report_check(repository, head, "ci", "success")
+    pull = await alice.open_pull_request(repository, "feature")
+    await rest(told)
+    assert pull.merged_at is not None
+    [text] = announcements(told, pull)
+    assert text.startswith("**Forge merged**")
+    assert len(approvals(told, pull)) == 1
+
+
+async def test_without_required_checks_people_have_time_at_every_level(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 4)
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    assert pull.merged_at is None
+    [text] = announcements(told, pull)
+    assert text.startswith("**Forge merges**")
+    await later(told, minutes=11)
+    assert pull.merged_at is not None
+    assert len(approvals(told, pull)) == 1
+    announcements(told, pull)
