@@ -1,0 +1,70 @@
+"""Decides whether a path may name a file that an agent changes, and which paths a disk takes for the same."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+LONGEST, LONGEST_PART = 1_024, 255  # bytes
+_NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # what NTFS also calls .git, whatever else the folder holds
+_HIDING = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+
+
+def mistake(path: str) -> str | None:
+    """What is wrong with a path, as the rest of a sentence about it; None if it names one file inside, in one way."""
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError:
+        return "is not UTF-8"
+    if not path:
+        return "is empty"
+    if size > LONGEST:
+        return f"is longer than {LONGEST:,} bytes"
+    if _hides(path):
+        return "holds a control character or one that cannot be seen"
+    if "\\" in path:
+        return "holds a backslash, and folders are separated by “/”"
+    return _parts_mistake(path.split("/"))
+
+
+def _hides(path: str) -> bool:
+    if path.isascii():
+        return not path.isprintable()
+    return any(unicodedata.category(character) in _HIDING for character in path)
+
+
+def _parts_mistake(parts: list[str]) -> str | None:
+    if not parts[0] or re.fullmatch(r"[A-Za-z]:", parts[0]):
+        return "is absolute, and paths begin at the root of the repository"
+    if parts[0] == "~":
+        return "begins in a home folder, and paths begin at the root of the repository"
+    if {"", ".", ".."} & set(parts):
+        return "holds “.”, “..” or nothing as a folder, so it could lead elsewhere"
+    if any(len(part.encode()) > LONGEST_PART for part in parts):
+        return f"holds a name longer than {LONGEST_PART} bytes"
+    if any(is_git(part) for part in parts):
+        return "leads into .git, or a disk could take it for that"
+    return None
+
+
+def is_git(part: str) -> bool:
+    """Whether some file system takes a name for ``.git``: any case, invisible characters (HFS+, APFS), trailing dots
+    and spaces, streams and short names (NTFS).
+    """
+    visible = "".join(character for character in part if unicodedata.category(character) not in _HIDING)
+    plain = unicodedata.normalize("NFKC", visible).casefold().split(":")[0].rstrip(". ")
+    return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
+
+
+def folded(path: str) -> str:
+    """The path as a disk that sees no difference in case or composition knows it."""
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
+def folders(path: str) -> Iterable[str]:
+    """The folders a path leads through, from the root down."""
+    end = path.find("/")
+    while end != -1:
+        yield path[:end]
+        end = path.find("/", end + 1)
