@@ -15,7 +15,7 @@ from bot.settings import Settings
 from domain import audit as texts
 from domain.audit import COLUMNS, Entry, as_json, cells, span
 from domain.errors import ForgeError
-from domain.gates import STANDARD
+from domain.gates import STANDARD, Gate
 from domain.neutral import visible
 from domain.redaction import OWN, outgoing
 from memory import audit, gates
@@ -48,10 +48,7 @@ async def show(settings: Settings, asked: Asked, form: str) -> None:
     :param form: ``story``, ``jsonl`` or ``csv``.
     :raises ForgeError: if it makes no sense; one line that says what is possible.
     """
-    now = SystemClock().now()
-    since, until = moment(asked.since, now, "--since"), moment(asked.until, now, "--until")
-    if since is not None and until is not None and since >= until:
-        raise ForgeError("--since is not before --until, so nothing can lie between them.")
+    since, until = period(asked.since, asked.until, SystemClock().now())
     if sum(each is not None for each in (asked.run, asked.gate, asked.breaker)) > 1:
         raise ForgeError("Choose one of --run, --gate and --breaker.")
     async with opened(settings) as database:
@@ -60,6 +57,17 @@ async def show(settings: Settings, asked: Asked, form: str) -> None:
             _tell(await audit.newest(database, wanted, asked.limit or STORY), asked.limit or STORY)
         else:
             await _export(database, wanted, asked.limit, _WRITERS[form])
+
+
+def period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """What ``--since`` and ``--until`` mean.
+
+    :raises ForgeError: if one is no moment, or nothing can lie between them.
+    """
+    begin, end = moment(since, now, "--since"), moment(until, now, "--until")
+    if begin is not None and end is not None and begin >= end:
+        raise ForgeError("--since is not before --until, so nothing can lie between them.")
+    return begin, end
 
 
 def moment(text: str | None, now: datetime, option: str) -> datetime | None:
@@ -78,24 +86,24 @@ def moment(text: str | None, now: datetime, option: str) -> datetime | None:
 
 
 async def _wanted(database: Database, asked: Asked, since: datetime | None, until: datetime | None) -> Wanted:
-    run = None if asked.run is None else await _run(database, asked.run)
-    gate_id = await _gate(database, asked.gate) if asked.gate is not None and asked.gate.startswith("G-") else None
+    run = None if asked.run is None else await run_named(database, asked.run)
+    is_one = asked.gate is not None and asked.gate.startswith("G-")
+    gate_id = (await gate_named(database, asked.gate)).id if is_one and asked.gate else None
     if asked.gate is not None and gate_id is None:
         known = sorted({*STANDARD, *await audit.gate_names(database)})
         if asked.gate not in known:
             raise NotThere(f"There is no gate {visible(asked.gate)}.", f"There are {', '.join(known)}, or a G-… id.")
     if asked.breaker is not None and asked.breaker not in BREAKERS:
         raise NotThere(f"There is no breaker {visible(asked.breaker)}.", f"There are {', '.join(BREAKERS)}.")
-    repositories = None
-    if asked.repository is not None:
-        repositories = await audit.repositories(database, asked.repository)
-        if not repositories:
-            advice = "Write OWNER/NAME of one in which Forge ran; `forge runs` lists the latest."
-            raise NotThere(f"No run was in a repository {visible(asked.repository)}.", advice)
+    repositories = None if asked.repository is None else await repositories_named(database, asked.repository)
     return Wanted(run, asked.gate, gate_id, asked.breaker, repositories, since, until)
 
 
-async def _run(database: Database, text: str) -> str:
+async def run_named(database: Database, text: str) -> str:
+    """The id of the run with this id or these last characters.
+
+    :raises ForgeError: if there is none, or more than one.
+    """
     ending = text.removeprefix("…").removeprefix("...")
     advice = "Give its whole id or the last 6 characters; `forge runs` lists the latest."
     found = await audit.runs(database, ending) if len(ending) >= 6 else ()
@@ -106,7 +114,23 @@ async def _run(database: Database, text: str) -> str:
     return found[0]
 
 
-async def _gate(database: Database, shown_id: str) -> str:
+async def repositories_named(database: Database, full_name: str) -> Sequence[int]:
+    """The ids of the repositories that had this name.
+
+    :raises NotThere: if Forge never ran there.
+    """
+    found = await audit.repositories(database, full_name)
+    if not found:
+        advice = "Write OWNER/NAME of one in which Forge ran; `forge runs` lists the latest."
+        raise NotThere(f"No run was in a repository {visible(full_name)}.", advice)
+    return found
+
+
+async def gate_named(database: Database, shown_id: str) -> Gate:
+    """The gate with this id or these last characters.
+
+    :raises ForgeError: if there is none, or more than one.
+    """
     found = await gates.named(database, shown_id) if len(shown_id) >= 8 else ()
     if not found:
         raise NotThere(f"There is no gate {visible(shown_id)}.", "`forge gates` lists the latest.")
@@ -114,7 +138,7 @@ async def _gate(database: Database, shown_id: str) -> str:
         raise ForgeError(
             f"Several gates end with {shown_id}: {', '.join(each.id for each in found)}.", "Give G- and the whole id."
         )
-    return found[0].id
+    return found[0]
 
 
 # --- a story ------------------------------------------------------------------------------------------------------

@@ -15,20 +15,26 @@ from rich.markup import escape
 
 from bot import app as process
 from bot import audit as auditing
+from bot import costs as spending
 from bot import doctor as examination
+from bot import gates as asking
 from bot import halting, listing
 from bot import local_review as local
 from bot.logging import configure, print_uncaught
 from bot.opening import NotThere
 from bot.settings import Settings, load
 from domain.errors import ForgeError
+from domain.gates import GateState
 from domain.neutral import visible
 from domain.review import Decision
 from domain.runs import RunState
+from memory.costs import By
 from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge reviews pull requests on GitHub.")
+gates = typer.Typer(add_completion=False)
+cli.add_typer(gates, name="gates")
 errors = Console(stderr=True)
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
@@ -114,6 +120,35 @@ def audit(
     asked = auditing.Asked(run, gate, breaker, since, until, repository, limit)
     form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
     _run(lambda settings: auditing.show(settings, asked, form))
+
+
+@cli.command()
+def costs(
+    by: Annotated[By | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
+) -> None:
+    """Sum up what models cost, by phase, model, repository and day (UTC)."""
+    _run(lambda settings: spending.show(settings, spending.Asked(by, run, repository, since, until)))
+
+
+@gates.callback(invoke_without_command=True)
+def list_gates(
+    context: typer.Context,
+    state: Annotated[GateState | None, typer.Option(help="Only gates in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+) -> None:
+    """List the latest gates, those that wait first. They are decided on GitHub."""
+    if context.invoked_subcommand is None:
+        _run(lambda settings: asking.show_all(settings, state, limit))
+
+
+@gates.command("show")
+def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
+    """Show what a gate asks, why, what can be answered, and what was."""
+    _run(lambda settings: asking.show_one(settings, gate))
 
 
 @cli.command()

@@ -270,14 +270,14 @@ async def of_installation(database: Database, installation_id: int, day: datetim
 
 async def shares(database: Database, *, repository_id: int | None = None, run_id: str | None = None) -> Sequence[Share]:
     """Cost by phase and model, the dearest first (SPEC S12), of a repository, a run or everything."""
-    query = select(SpendRow.phase, SpendRow.model, *_SUMS).group_by(SpendRow.phase, SpendRow.model)
+    query = select(SpendRow.phase, SpendRow.model, *SUMS).group_by(SpendRow.phase, SpendRow.model)
     if repository_id is not None:
         query = query.where(SpendRow.repository_id == repository_id)
     if run_id is not None:
         query = query.where(SpendRow.run_id == run_id)
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
-    found = [Share(row[0], row[1], _spent(row[2:])) for row in rows]
+    found = [Share(row[0], row[1], spent_of(row[2:])) for row in rows]
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 
 
@@ -314,7 +314,7 @@ async def close(database: Database, run_id: str, now: datetime) -> int:
         return await _lose(session, now, SpendRow.run_id == run_id)
 
 
-_SUMS = (
+SUMS = (
     func.coalesce(func.sum(SpendRow.amount), 0),
     func.coalesce(func.sum(case((SpendRow.state == RESERVED, SpendRow.amount), else_=0)), 0),
     func.count(),
@@ -323,9 +323,11 @@ _SUMS = (
     func.coalesce(func.sum(SpendRow.cache_read_tokens), 0),
     func.coalesce(func.sum(SpendRow.cache_write_tokens), 0),
 )
+"""What is added up of calls; :func:`spent_of` reads it."""
 
 
-def _spent(row: Sequence[int]) -> Spent:
+def spent_of(row: Sequence[int]) -> Spent:
+    """What a row of :data:`SUMS` says."""
     amount, reserved, count, read, written, cache_read, cache_write = map(int, row)
     usage = Usage(
         input_tokens=read, output_tokens=written, cache_read_tokens=cache_read, cache_write_tokens=cache_write
@@ -335,7 +337,7 @@ def _spent(row: Sequence[int]) -> Spent:
 
 async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
     async with database.transaction() as session:
-        return _spent((await session.execute(select(*_SUMS).where(*where))).one())
+        return spent_of((await session.execute(select(*SUMS).where(*where))).one())
 
 
 async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> Totals:

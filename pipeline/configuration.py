@@ -126,6 +126,19 @@ async def load(
     )
 
 
+async def stored(
+    database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
+) -> Configuration:
+    """What held when a run last asked, without asking GitHub; for sweeps and for whoever looks into the database."""
+    below = await configurations.last_valid(database, configurations.of_organisation(repository))
+    own = await configurations.last_valid(database, configurations.of_repository(repository))
+    try:
+        held = build(*(each.values for each in (below, own) if each is not None))
+    except ValidationError:  # the rules may have become stricter since
+        held = conservative()
+    return capped(held, ceilings or {})
+
+
 def of_checkout(content: bytes | None) -> Loaded:
     """The configuration of a local checkout, which has no last valid version and no organisation."""
     parsed = Parsed(build()) if content is None else parse(content)

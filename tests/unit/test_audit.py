@@ -12,7 +12,6 @@ import pytest
 
 from bot import audit as auditing
 from bot.audit import Asked, inert, lines, moment
-from bot.settings import Settings
 from domain import audit as texts
 from domain.audit import COLUMNS, SAFETY, Entry, span
 from domain.errors import ForgeError
@@ -21,8 +20,8 @@ from domain.runs import Phase
 from memory import audit, halts, ledger
 from memory.audit import Wanted
 from memory.database import Database
-from memory.tables import DeliveryRow, GateRow, RunRow
 from tests.databases import drop, fresh
+from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
@@ -62,7 +61,7 @@ async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[
     address = fresh(request.param, tmp_path)
     database = Database(address)
     async with database.transaction() as session:
-        session.add_all([_run(RUN, 10, "shop"), _run(OTHER, 11, "bank"), _gate(), _delivery()])
+        session.add_all([run_row(RUN), run_row(OTHER, 11, "bank"), gate_row(GATE, RUN), delivery_row("guid-1")])
     for trace, kind, minute, payload in FACTS:
         async with database.transaction() as session:
             seconds = 60.0 if kind is EventType.gate_approved else None
@@ -130,7 +129,7 @@ async def test_a_time(url: str) -> None:
 
 
 async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(_settings(url), Asked(gate="G-GGGGGG"), "story")
+    await auditing.show(settings(url), Asked(gate="G-GGGGGG"), "story")
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  run waits",
         "                     why: gate",
@@ -144,7 +143,7 @@ async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(_settings(url), Asked(), "csv")
+    await auditing.show(settings(url), Asked(), "csv")
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     rows = list(csv.DictReader(io.StringIO(printed)))
@@ -154,7 +153,7 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
     assert (rows[1]["who"], rows[1]["account_id"], rows[1]["seconds"]) == ("carol", "7", "60.0")
     assert rows[-1]["what"] == "Forge halted by the operator"
 
-    await auditing.show(_settings(url), Asked(limit=2), "jsonl")
+    await auditing.show(settings(url), Asked(limit=2), "jsonl")
     kept = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["type"] for each in kept] == ["ladder.changed", "safety.halted"]
     assert kept[1]["payload"] == {"why": "prices\nwrong", "by": "root"}
@@ -176,15 +175,15 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
 )
 async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: Asked, says: str, url: str) -> None:
     with pytest.raises(ForgeError) as caught:
-        await auditing.show(_settings(url), asked, "story")
+        await auditing.show(settings(url), asked, "story")
     assert str(caught.value).startswith(says)
     assert "\n" not in str(caught.value)
 
 
 async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(_settings(url), Asked(run="…aaaaaa"), "story")
+    await auditing.show(settings(url), Asked(run="…aaaaaa"), "story")
     assert "gate security_findings" in capsys.readouterr().out
-    await auditing.show(_settings(url), Asked(until="2020-01-01"), "story")
+    await auditing.show(settings(url), Asked(until="2020-01-01"), "story")
     assert capsys.readouterr().out == "Nothing of that is in the audit.\n"
 
 
@@ -226,80 +225,3 @@ def test_every_event_has_words_even_without_facts(kind: EventType) -> None:
 )
 def test_a_span(seconds: float, shown: str) -> None:
     assert span(seconds) == shown
-
-
-def _settings(url: str) -> Settings:
-    return Settings.model_validate({"app_id": 1, "webhook_secret": ("s",), "database_url": url})
-
-
-def _run(run_id: str, repository_id: int, name: str) -> RunRow:
-    return RunRow(
-        id=run_id,
-        admitted_by=run_id,
-        installation_id=1,
-        repository_id=repository_id,
-        owner="octo-org",
-        name=name,
-        number=1,
-        head_sha="a" * 40,
-        base_sha="b" * 40,
-        trigger="pull_request",
-        attempt=1,
-        fence=1,
-        state="completed",
-        reason="",
-        detail="",
-        created_at=NOON,
-        started_at=NOON,
-        finished_at=NOON,
-    )
-
-
-def _gate() -> GateRow:
-    request: dict[str, Any] = {
-        "name": "security_findings",
-        "phase": "review",
-        "subject": "s",
-        "prompt": "?",
-        "reasons": [],
-        "role": "maintain",
-        "not_author": True,
-        "not_requester": False,
-        "seconds": 43200,
-        "options": [],
-    }
-    return GateRow(
-        id=GATE,
-        run_id=RUN,
-        installation_id=1,
-        repository_id=10,
-        owner="octo-org",
-        repository_name="shop",
-        number=1,
-        head_sha="a" * 40,
-        name="security_findings",
-        subject="s",
-        request=request,
-        state="approved",
-        asked_at=NOON,
-        until=NOON,
-        decision=None,
-        decided_at=NOON,
-        delegate=None,
-        check_id=None,
-        comment_id=None,
-    )
-
-
-def _delivery() -> DeliveryRow:
-    command = {"repository": {"installation_id": 1, "id": 10, "owner": "octo-org", "name": "shop"}, "number": 4}
-    return DeliveryRow(
-        guid="guid-1",
-        event="issue_comment",
-        action="created",
-        received_at=NOON,
-        outcome="accepted",
-        reason="",
-        command=command,
-        finished_at=NOON,
-    )
