@@ -133,7 +133,7 @@ class Dispatch:
                 return await self._answer(command)
             case NoteThread():
                 outcome = await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
-                await self.go_on(command.repository, command.number)
+                await self.go_on(command.repository, command.number, is_judged=True)
                 await self._weigh(command.repository, command.number)
                 return str(outcome)
 
@@ -145,14 +145,17 @@ class Dispatch:
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
-    async def go_on(self, repository: RepositoryRef, number: int) -> None:
-        """Let a run that waits for people look whether it still has to."""
-        waiting = await self._journal.step("does a run wait", lambda: self._at_gate(repository, number))
+    async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
+        """Let a run that waits for people look whether it still has to.
+
+        :param is_judged: a finding was judged; an answered gate is found in any case.
+        """
+        waiting = await self._journal.step("does a run wait", lambda: self._at_gate(repository, number, is_judged))
         if waiting is not None:
             run, cause = cast(list[Any], waiting)
             await go_on(Run.model_validate(run), str(cause))
 
-    async def _at_gate(self, repository: RepositoryRef, number: int) -> JsonValue:
+    async def _at_gate(self, repository: RepositoryRef, number: int, is_judged: bool) -> JsonValue:
         """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
         past = await runs.of_pull_request(self._services.database, repository.id, number)
         last = past[0].run if past else None
@@ -160,6 +163,8 @@ class Dispatch:
             return None
         asked = await gates.of_run(self._services.database, last.id)
         mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == self._guid]
+        if not mine and not is_judged:
+            return None
         return [last.model_dump(mode="json"), mine[-1] if mine else self._guid]
 
     async def _answer(self, command: DecideGate) -> str:
@@ -172,7 +177,7 @@ class Dispatch:
             return "shown"
         saying = Saying(command.sender, command.choice, seen_head=command.head_sha)
         answer = str(await self._journal.step("decide", lambda: self._decide(gate, saying)))
-        await self.go_on(gate.repository, gate.number)
+        await self.go_on(gate.repository, gate.number, is_judged=False)
         note_ = gate_replies.pressed(command.sender.login, answer)
         await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
         await self._weigh(gate.repository, gate.number)

@@ -1,7 +1,7 @@
 """Does what a comment's ``/forge`` lines say, one after the other, and answers it once (SPEC W4)."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Protocol
 
@@ -54,15 +54,16 @@ class Runs(Protocol):
         """End what runs in a repository; how many runs that were."""
         ...
 
-    async def go_on(self, repository: RepositoryRef, number: int) -> None:
-        """Let a run that waits for people look whether it still has to."""
+    async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
+        """Let a run that waits for people look whether it still has to.
+
+        :param is_judged: a finding was judged; an answered gate is found in any case.
+        """
         ...
 
 
 _AT_GATES = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.more, Verb.accept})
-_ANSWERS = _AT_GATES | {Verb.dismiss, Verb.undismiss}
-"""What may take away what a run waits for."""
-_OUTCOMES = _ANSWERS | {Verb.missed}
+_OUTCOMES = frozenset({Verb.approve, Verb.reject, Verb.missed})
 """What the automation level is decided from."""
 
 
@@ -77,17 +78,21 @@ class Obedience:
         self._runs = runs_
         self._guid = guid
         self._command = command
+        self._is_judged = False
 
     async def execute(self) -> str:
         """Carry everything out; how many commands were obeyed, in a few words."""
         await self._journal.step("react", lambda: self._react(Reaction.seen))
         answers = [Answer(replies.written(asked), await self._obey(asked)) for asked in self._command.asked]
-        if any(not isinstance(asked, Mistake) and asked.verb in _ANSWERS for asked in self._command.asked):
-            await self._runs.go_on(self._command.repository, self._command.number)
+        if self._is_judged or self._asked_one_of(_AT_GATES):
+            await self._runs.go_on(self._command.repository, self._command.number, self._is_judged)
         await self._journal.step("reply", lambda: self._reply(answers))
-        if any(not isinstance(asked, Mistake) and asked.verb in _OUTCOMES for asked in self._command.asked):
+        if self._is_judged or self._asked_one_of(_OUTCOMES):
             await self._journal.step("weigh the level", self._weigh)
         return f"{len(answers)} answered"
+
+    def _asked_one_of(self, verbs: Collection[Verb]) -> bool:
+        return any(not isinstance(asked, Mistake) and asked.verb in verbs for asked in self._command.asked)
 
     async def _obey(self, asked: SlashCommand | Mistake) -> str:
         """Carry one line out; the answer to it."""
@@ -118,6 +123,7 @@ class Obedience:
             case Verb.unpause:
                 return str(await self._journal.step("unpause", self._unpause))
             case Verb.dismiss | Verb.undismiss | Verb.explain:
+                self._is_judged |= asked.verb is not Verb.explain
                 return str(await self._journal.step(asked.verb, lambda: self._about_finding(asked)))
             case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
                 if isinstance(asked, AboutGate):

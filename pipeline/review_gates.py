@@ -15,7 +15,7 @@ from memory import checkpoints, dismissals, gates, spend
 from pipeline.gates import ask, show_all
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
-from safety.gates import answered, held, needed
+from safety.gates import OF_OTHER_PHASES, answered, held, needed
 from safety.verdict import with_dismissals
 
 
@@ -46,8 +46,10 @@ class Asked:
         wanted = [] if quiet else needed(review, review.changed, self._configuration, context, known)
         live = [await ask(self._services, self._run, request) for request in wanted]
         outcome = _outcome(live)
-        keep = [gate.id for gate in live] if outcome is GatesOutcome.waiting else []
-        why = "settled" if outcome in {GatesOutcome.waiting, GatesOutcome.passed} else "ended"
+        ended = outcome in {GatesOutcome.rejected, GatesOutcome.expired}
+        elsewhere = [] if ended else [gate.id for gate in known if gate.name in OF_OTHER_PHASES]
+        keep = [*elsewhere, *(gate.id for gate in live if outcome is GatesOutcome.waiting)]
+        why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
         every = await show_all(self._services, self._run)
         verdict = held(answered(review, every), [gate for gate in every if gate.id in {each.id for each in live}])

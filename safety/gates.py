@@ -24,6 +24,9 @@ ALWAYS_PROTECTED = (
 )
 """What decides who may do what: a change by anybody asks the gate ``protected_paths``."""
 
+OF_OTHER_PHASES = frozenset(STANDARD) - {"security_findings", "human_review", "protected_paths"}
+"""The gates that a drawn review neither asks nor settles."""
+
 _STRICTER = ("write", "maintain", "admin")
 
 

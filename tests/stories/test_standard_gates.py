@@ -1,0 +1,106 @@
+"""The gates of phases to come work already: asked through the one way to ask, shown, decided by who may."""
+
+import pytest
+
+from domain.configuration import Configuration
+from domain.configuration import Gate as Configured
+from domain.gates import STANDARD, GateState
+from domain.runs import Phase, Run
+from domain.verdicts import Reason
+from memory import gates
+from memory.tables import PullRequestRow
+from pipeline.gates import ask
+from safety.gates import request
+from simulator import User
+from simulator.state import Issue, PullRequest, Repository, Role
+from tests.stories.driver import Story
+
+LATER = [name for name in STANDARD if name not in {"human_review", "security_findings", "protected_paths"}]
+
+
+async def waiting(told: Story) -> tuple[Repository, PullRequest, Run]:
+    """A run that waits for people, so that it still owns its pull request."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    await alice.push(repository, "feature", {"CODEOWNERS": "* @alice\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.gates(pull) == ["protected_paths"]
+    [row] = await told.runs()
+    return repository, pull, row.as_run()
+
+
+def somebody(told: Story, repository: Repository, role: Role) -> User:
+    person = told.github.user(f"{role}er")
+    told.github.grant(repository, person, role)
+    return person
+
+
+@pytest.mark.parametrize("name", LATER)
+async def test_gate_of_a_phase_to_come(told: Story, name: str) -> None:
+    repository, pull, run = await waiting(told)
+    services = told.forge.services
+    role: Role = "maintain" if STANDARD[name].role == "maintain" else "write"
+    reason = Reason(code="test", text="something happened", value=3, threshold=2)
+    asked = await ask(services, run, request(name, Phase.testing, "s", "What now?", [reason], Configuration()))
+    assert set(told.gates(pull)) == {"protected_paths", name}
+    [check] = told.github.check_runs(repository, run.head_sha, f"Forge / gate: {name}")
+    assert (check.conclusion, len(check.actions)) == ("action_required", 3)
+    assert "something happened" in (check.summary or "")
+
+    below = somebody(told, repository, "write" if role == "maintain" else "triage")
+    told.clock.move(seconds=2)
+    await below.comment(pull, f"/forge approve {name}")
+    await told.rest()
+    assert "needs the role" in told.answers(pull)[-1].body
+
+    await somebody(told, repository, role).comment(pull, f"/forge reject {name} not like this")
+    await told.rest()
+    assert "is rejected" in told.answers(pull)[-1].body
+    decided = await gates.get(services.database, asked.id)
+    assert decided is not None
+    assert decided.state is GateState.rejected
+
+
+async def test_who_asked_for_a_deployment_does_not_approve_it(told: Story) -> None:
+    _, pull, run = await waiting(told)
+    repository = pull.repository
+    asker = told.github.user("alice")
+    told.github.grant(repository, asker, "maintain")
+    somebody(told, repository, "maintain")
+    wanted = request("production_deploy", Phase.deployment, "s", "Deploy?", [], Configuration())
+    await ask(told.forge.services, run, wanted)
+    assert "production_deploy" in told.gates(pull)
+    told.clock.move(seconds=2)
+    await asker.comment(pull, "/forge approve production_deploy")
+    await told.rest()
+    assert "not for who asked for it" in told.answers(pull)[-1].body
+
+
+async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> None:
+    repository, pull, run = await waiting(told)
+    alice = told.github.user("alice")
+    issue: Issue = await alice.open_issue(repository, "Add a cart", "Please.")
+    on_issue = run.model_copy(update={"number": issue.number})
+    configured = Configuration(
+        gates={"architecture_approval": Configured(timeout="2h", escalate=("octo-org/architects",))}
+    )
+    wanted = request("architecture_approval", Phase.planning, "plan", "Is this the way?", [], configured)
+    await _own(told, on_issue)
+    gate = await ask(told.forge.services, on_issue, wanted.model_copy(update={"on_issue": True}))
+    [comment] = [each for each in told.github.comments(issue) if each.user is told.github.app.bot]
+    assert comment.body.startswith("**Forge asks: architecture_approval**")
+    assert told.github.check_runs(repository, run.head_sha, "Forge / gate: architecture_approval") == []
+
+    told.clock.move(seconds=2)
+    await alice.comment(issue, "/forge approve with: keep it small")
+    await told.rest()
+    decided = await gates.get(told.forge.services.database, gate.id)
+    assert decided is not None
+    assert (decided.state, decided.conditions) == (GateState.approved, "keep it small")
+    assert told.gates(pull) == ["protected_paths"]
+
+
+async def _own(told: Story, run: Run) -> None:
+    """Let the run own the issue, as a run of the pipeline will."""
+    async with told.forge.services.database.transaction() as session:
+        session.add(PullRequestRow(repository_id=run.repository.id, number=run.number, fence=run.fence))
