@@ -411,6 +411,19 @@ class MissedRow(Base):
     time: Mapped[datetime]
 
 
+class ContractLeaseRow(Base):
+    """Which run holds a contract of a repository; the row stays when nobody does, so that tokens only grow."""
+
+    __tablename__ = "contract_leases"
+    __table_args__ = (Index("contract_leases_by_end", "until"),)
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    contract: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str]  # the id of the run; empty: nobody
+    token: Mapped[int]
+    until: Mapped[datetime]
+
+
 class ConfigurationRow(Base):
     """The last valid version of a configuration file; it holds while the file is broken."""
 

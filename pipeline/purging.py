@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from domain.errors import CodeAccessError
-from memory import checkpoints, configurations, runs
+from memory import checkpoints, configurations, leases, runs
 from pipeline.services import Services
 
 
 async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
-    """Remove mirrors, kept configurations and checkpoints; how many repositories that were. May be repeated.
+    """Remove mirrors, kept configurations, checkpoints and leases; how many repositories that were. May be repeated.
 
     :param repository_ids: None: all of the installation.
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
@@ -17,6 +17,7 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     if repository_ids is None:
         repository_ids = await runs.repositories(services.database, installation_id)
     await checkpoints.purge(services.database, repository_ids)
+    await leases.purge(services.database, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
     return len(repository_ids)
 

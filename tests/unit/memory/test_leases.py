@@ -1,0 +1,145 @@
+"""Contracts are held by one run at a time, for 300 s unless renewed, and a token tells who came later (SPEC X10)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory import leases
+from memory.database import Database
+from memory.leases import Acquired
+from tests.databases import drop, fresh
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+SHOP = 10
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
+    url = fresh(request.param, tmp_path)
+    opened = Database(url)
+    yield opened
+    await opened.close()
+    drop(url)
+
+
+async def test_one_run_holds_a_contract(database: Database) -> None:
+    assert (await leases.acquire(database, SHOP, ["db"], "one", at(0))).tokens == {"db": 1}
+
+    refused = await leases.acquire(database, SHOP, ["db"], "two", at(299))
+
+    assert not refused.is_ours
+    assert [(lease.holder, lease.token, lease.until) for lease in refused.held] == [("one", 1, at(300))]
+    assert (await leases.acquire(database, SHOP + 1, ["db"], "two", at(299))).is_ours
+
+
+async def test_a_lapsed_lease_goes_to_the_next_with_a_larger_token(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+    assert [lease.holder for lease in await leases.expired(database, at(300))] == ["one"]
+
+    assert (await leases.acquire(database, SHOP, ["db"], "two", at(300))).tokens == {"db": 2}
+
+    assert await leases.expired(database, at(300)) == []
+    assert await leases.renew(database, SHOP, {"db": 1}, "one", at(301)) == ("db",)
+    assert await leases.newest(database, SHOP) == {"db": 2}
+    held = await leases.holder(database, SHOP, "db", at(301))
+    assert held is not None
+    assert held.holder == "two"
+
+
+async def test_the_heartbeat_keeps_a_lease(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
+    for beat in range(100, 1000, 100):
+        assert await leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(beat)) == ()
+
+    assert not (await leases.acquire(database, SHOP, ["events"], "two", at(1199))).is_ours
+    assert (await leases.acquire(database, SHOP, ["events"], "two", at(1200))).is_ours
+
+
+async def test_a_lease_that_lapsed_unnoticed_is_renewed(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+
+    assert await leases.renew(database, SHOP, {"db": 1}, "one", at(1000)) == ()
+
+    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(1299))).is_ours
+
+
+async def test_acquiring_again_renews_and_keeps_the_token(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+
+    assert (await leases.acquire(database, SHOP, ["db", "openapi"], "one", at(200))).tokens == {"db": 1, "openapi": 1}
+
+    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(400))).is_ours
+
+
+async def test_all_or_none(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["events"], "one", at(0))
+
+    refused = await leases.acquire(database, SHOP, ["db", "events", "openapi"], "two", at(1))
+
+    assert (refused.tokens, [lease.contract for lease in refused.held]) == ({}, ["events"])
+    assert await leases.holder(database, SHOP, "db", at(1)) is None
+    assert (await leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
+
+
+async def test_released_contracts_are_free_and_cannot_be_renewed(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
+    await leases.acquire(database, SHOP, ["openapi"], "two", at(0))
+
+    await leases.release(database, SHOP, "one", at(10))
+
+    assert await leases.holder(database, SHOP, "db", at(10)) is None
+    assert await leases.expired(database, at(10)) == []
+    assert await leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
+    assert (await leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
+    assert await leases.holder(database, SHOP, "openapi", at(12)) is not None
+
+
+async def test_nothing_asked_for_is_nothing_held(database: Database) -> None:
+    assert await leases.acquire(database, SHOP, [], "one", at(0)) == Acquired({})
+
+
+async def test_twenty_runs_race(database: Database) -> None:
+    """Whatever contracts they want and in whatever order: nobody waits for ever, and each contract has one holder."""
+    wanted = [["db", "events"], ["events", "db"], ["events", "openapi"], ["openapi", "db"]]
+    races = [leases.acquire(database, SHOP, wanted[i % 4], f"run {i}", at(0)) for i in range(20)]
+
+    won = [(i, each.tokens) for i, each in enumerate(await asyncio.gather(*races)) if each.is_ours]
+
+    taken = [contract for _, tokens in won for contract in tokens]
+    assert won
+    assert len(taken) == len(set(taken))
+    for i, tokens in won:
+        for contract, token in tokens.items():
+            held = await leases.holder(database, SHOP, contract, at(1))
+            assert held is not None
+            assert (held.holder, held.token) == (f"run {i}", token)
+
+
+async def test_twenty_runs_race_for_a_lapsed_lease(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db"], "gone", at(0))
+
+    tried = await asyncio.gather(
+        *(leases.acquire(database, SHOP, ["db"], f"run {i}", at(301)) for i in range(20)),
+        leases.renew(database, SHOP, {"db": 1}, "gone", at(301)),
+    )
+
+    won = [each for each in tried[:-1] if isinstance(each, Acquired) and each.is_ours]
+    assert len(won) + (tried[-1] == ()) == 1
+    assert [each.tokens for each in won] in ([], [{"db": 2}])
+
+
+async def test_a_repository_that_is_lost_is_forgotten(database: Database) -> None:
+    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+    await leases.acquire(database, SHOP + 1, ["db"], "one", at(0))
+
+    await leases.purge(database, [SHOP])
+
+    assert await leases.newest(database, SHOP) == {}
+    assert await leases.newest(database, SHOP + 1) == {"db": 1}
