@@ -1,5 +1,6 @@
 """The outbox: one row per write to GitHub, claimed under the pull request's fencing token (DESIGN invariant 2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,9 +56,18 @@ async def claim_answer(database: Database, delivery: str, step: str, now: dateti
 
 async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
     """Whether a write was made, or was at least begun."""
-    query = select(OutboxRow.id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    return bool(await _states(database, owner, step, kind))
+
+
+async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
+    """Whether a write is known to have taken effect."""
+    return "done" in await _states(database, owner, step, kind)
+
+
+async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:
+    query = select(OutboxRow.state).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     async with database.transaction() as session:
-        return await session.scalar(query) is not None
+        return (await session.scalars(query)).all()
 
 
 async def _row(

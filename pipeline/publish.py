@@ -84,6 +84,10 @@ class Publisher:
         """Whether the run's verdict is on GitHub, or on its way there."""
         return await outbox.is_claimed(self.database, run.id, CONCLUDED, "check")
 
+    async def is_concluded(self, run: Run) -> bool:
+        """Whether the run's verdict is known to have reached GitHub; one that may have is said once more in full."""
+        return await outbox.is_done(self.database, run.id, CONCLUDED, "check")
+
     async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
         """Post the one review of this run, with a comment on each of ``inline``."""
         marker = self.markers.make("review", run.id)
