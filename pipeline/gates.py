@@ -50,11 +50,14 @@ async def show_all(services: Services, run: Run) -> Sequence[Gate]:
 
 
 async def show_void(services: Services, run: Run) -> None:
-    """Show that what a stopped run asked is void, whoever owns the pull request now; may be repeated."""
+    """Show how what a stopped run asked ended, whoever owns the pull request now; may be repeated.
+
+    Most of it is void; what was answered right before was perhaps not shown yet.
+    """
     known = await gates.of_pull_request(services.database, run.repository.id, run.number)
     spent = (await spend.of_run(services.database, run.id)).amount
     for gate in known:
-        if gate.run_id == run.id and gate.state is GateState.void:
+        if gate.run_id == run.id and not gate.is_waiting:
             taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
             await services.publisher.close_gate(gate, spent, with_comment=not taken_over)
 

@@ -18,7 +18,7 @@ from memory import checkpoints, findings, gates, runs, spend
 from pipeline import acting, configuration, threads
 from pipeline.beginning import Settings, begun
 from pipeline.drawing import Drawing
-from pipeline.gates import AtGate, show_void
+from pipeline.gates import AtGate, show_all, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.model_layer import ModelLayer
@@ -158,7 +158,8 @@ class ReviewRun:
 
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
-        if not await self._publisher.has_concluded(self._run):
+        await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
+        if not await self._publisher.is_concluded(self._run):
             await self._publisher.show_progress(self._run, f"started {self._journal.workflow_id}", "Reading the change")
         return None
 
@@ -222,7 +223,7 @@ class ReviewRun:
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.standing(await gates.of_run(self._services.database, self._run.id))
         text = texts.outcome(review, [] if unposted else inline, before, problem, asked)
-        if await self._publisher.has_concluded(self._run):
+        if await self._publisher.is_concluded(self._run):
             cause = self._journal.workflow_id
             await self._publisher.conclude_again(self._run, cause, review.conclusion, text)
         else:
