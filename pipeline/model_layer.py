@@ -18,6 +18,7 @@ from agents.model_review import (
     findings_of,
     narrowed,
     now_at,
+    on_conditions,
     questions,
     rechecked,
     second_look,
@@ -146,7 +147,7 @@ class ModelLayer:
             change if since is None else narrowed(change, since),
             versions,
             (*checked.findings, *carried),
-            intent=Intent(title=self._pull_request.title, conditions=await self._watch.conditions()),
+            intent=Intent(title=self._pull_request.title),
             earlier=await self._as_they_were(changed, previous, since),
             never_send=self._configuration.review.never_send,
             redact=outgoing,
@@ -207,7 +208,8 @@ class ModelLayer:
             problem = f"{stopped.message} {stopped.advice}"
             return Answer(key=question.key, problem=problem, refusal=stopped).model_dump(mode="json")
         purse_ = purse(services, self._run, Phase.review, self._configuration, self._stop)
-        answer = await ask(question, schema, model, purse_)
+        asked = on_conditions(question, await self._watch.conditions(), outgoing)
+        answer = await ask(asked, schema, model, purse_)
         # What a provider repeats of our own is not even kept.
         told = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
         if answer.refusal is None:

@@ -30,7 +30,6 @@ class Intent(BaseModel):
 
     title: str = ""
     body: str = ""
-    conditions: tuple[str, ...] = ()  # of people who let the run go on
 
 
 NO_INTENT = Intent()
@@ -111,6 +110,19 @@ def framed(content: str) -> str:
     return f"BEGIN {mark}\n{content}\nEND {mark}"
 
 
+def on_conditions(question: Question, conditions: Sequence[str], redact: Redact) -> Question:
+    """The question with the words of people who let the run go on.
+
+    They may write here, so their words are no data and stand outside the frame. Nor are they a part of what is asked:
+    what was answered before they were written is not asked again.
+    """
+    if not conditions:
+        return question
+    said = ["Maintainers let this review go on, on these conditions:"]
+    said += [f"- {redact(plain(words, 500))}" for words in conditions]
+    return question.model_copy(update={"content": "\n".join([*said, question.content])})
+
+
 def plain(text: str, limit: int) -> str:
     """A stranger's Markdown as one line: no comments, no tags, no images with their texts, nothing hidden."""
     return without_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
@@ -146,7 +158,7 @@ def _question(
     return ReviewQuestion(
         key=f"model review {index + 1} of {count}",
         instructions=prompt("review"),
-        content="\n".join([*_conditions(intent, redact), framed("\n".join(parts))]),
+        content=framed("\n".join(parts)),
         lines=lines,
         earlier=tuple(earlier),
     )
@@ -155,16 +167,6 @@ def _question(
 def _about(intent: Intent, redact: Redact) -> list[str]:
     said = [redact(plain(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
     return [f"The author says: {' — '.join(filter(None, said))}"] if any(said) else []
-
-
-def _conditions(intent: Intent, redact: Redact) -> list[str]:
-    """Words of people who may write here, and therefore no data: they stand outside the frame."""
-    if not intent.conditions:
-        return []
-    return [
-        "Maintainers let this review go on, on these conditions:",
-        *(f"- {redact(plain(c, 500))}" for c in intent.conditions),
-    ]
 
 
 def _reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
