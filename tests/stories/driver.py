@@ -14,6 +14,7 @@ from bot.settings import Settings
 from domain import texts
 from memory import runs
 from memory.tables import RunRow
+from pipeline.steps import Durable, durable
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Review, ReviewComment
@@ -149,7 +150,7 @@ async def story(
     clock = MovableClock()
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        chapter(github, clock, url, folder, patience, models, **more) as told,
+        chapter(github, clock, url, folder, patience, models, durable, **more) as told,
     ):
         yield told
 
@@ -162,9 +163,13 @@ async def chapter(
     folder: Path,
     patience: Patience = PATIENT,
     models: Models = NO_MODEL,
+    durable: Durable = durable,
     **more: object,
 ) -> AsyncGenerator[Story]:
-    """What happens while one Forge runs; before and after it, GitHub finds nobody at its address."""
+    """What happens while one Forge runs; before and after it, GitHub finds nobody at its address.
+
+    :param durable: how a step is made durable, where this Forge's code differs from that of another chapter.
+    """
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(
             forge(
@@ -173,6 +178,7 @@ async def chapter(
                 pauses=(0.05, 0.1, 0.2),
                 patience=patience,
                 models=models,
+                durable=durable,
             )
         )
         port = await stack.enter_async_context(served(running))

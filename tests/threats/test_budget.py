@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from agents.asking import Answer, Patience, Question, ask
 from agents.models import LanguageModel
 from agents.scripted import Raises, Reports, ScriptedModel, Stalls
-from domain.money import Fixed, Limits, Receipt, Reservation, Scope, Usage
+from domain.money import Fixed, Limits, Receipt, Reservation, Usage
 from domain.runs import Phase
 from memory import spend
 from memory.database import Database
@@ -88,7 +88,8 @@ async def test_b1_a_refused_run_learns_what_was_spent_and_what_to_do(database: D
 
     assert model.calls == []
     assert answer.refusal is not None
-    assert answer.refusal.scope is Scope.day
+    assert answer.refusal.check.reason.code == "cost.day"
+    assert answer.refusal.gate is None
     assert answer.problem is not None
     assert "0.0010 USD" in answer.problem
     assert "`budgets.day`" in answer.problem
@@ -169,7 +170,7 @@ async def test_d2_what_a_dead_run_reserved_counts_until_it_is_settled(database: 
     with pytest.raises(Killed):
         await asked(model.language_model, purse(database))
     once = (await spend.of_run(database, "run-1")).amount
-    limits = Limits(run=3 * once)
+    limits = Limits(run=4 * once)  # at four fifths of which a person is asked
     for _ in range(2):
         with pytest.raises(Killed):
             await asked(model.language_model, purse(database, limits=limits))

@@ -43,6 +43,9 @@ def assert_waits_for_ok(told: Story, head: str) -> None:
     assert check.status == "completed"
     assert check.conclusion in {"action_required", "failure"}
     assert "stranger's head" in (check.summary or "")
+    [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
+    told.closed_gates(pull)  # of earlier heads
+    assert told.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
 
 
 async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: ScriptedModel) -> None:
@@ -78,6 +81,7 @@ async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_
         check = told.check(repository, pull.head_sha)
         assert check.conclusion == "action_required"
         assert "was not run, because FORGE_SANDBOX is none" in (check.summary or "")
+        assert told.gates(pull) == ["human_review"]
         assert told.comments(pull) == []
         assert model.calls == []
 

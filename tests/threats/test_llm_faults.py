@@ -200,7 +200,7 @@ async def test_l3_the_budget_stops_repetitions_too():
     model = ScriptedModel(price=anthropic("http://127.0.0.1:1").price).when("data", Stalls())
     once = OpenPurse()
     await ask(QUESTION, Note, model.language_model, once, Patience(attempts=1, seconds=0.05))
-    purse = OpenPurse(money=2 * once.charged)
+    purse = OpenPurse(money=3 * once.charged)  # at four fifths of which a person is asked
 
     answer = await ask(QUESTION, Note, model.language_model, purse, Watch().patience(0.05))
 

@@ -183,6 +183,7 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, 
     found = {(each["path"], each["start_line"]) for each in check.annotations if "secret/" in each["title"]}
     assert {("settings.py", 2), ("settings.py", 3), ("settings.py", 4), ("deploy.pem", 1)} <= found
     assert "a GitHub token" in (check.summary or "")
+    assert told.gates(pull) == ["security_findings"]
     told.reviews(pull)
     assert leaks("GitHub", posted(told, repository, pull)) == []
     assert leaks("the database", stored(told.forge.settings.database_url)) == []

@@ -1,0 +1,428 @@
+"""Gates under attack and through faults: only a live person with the role decides, once, about what they looked at."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from dbos import DBOS
+
+from agents.scripted import ScriptedModel
+from domain.events import EventType
+from domain.gates import GateDecision, GateState
+from memory import gates
+from memory.database import Database
+from pipeline.steps import Call, durable
+from simulator import Simulator, User, checking, conversation
+from simulator.events import Actor
+from tests.clock import MovableClock
+from tests.databases import Backend, drop, fresh
+from tests.invariants import violations
+from tests.stories.driver import SECRET, Story, chapter
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
+from tests.threats.conftest import HURRIED
+from tests.threats.knocking import door, knock
+
+SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
+PERMISSION = r"/collaborators/[^/]+/permission$"
+APPROVE = "/forge approve protected_paths"
+
+
+async def assert_open(scene: Scene) -> None:
+    """The gate waits, and nothing was approved."""
+    assert scene.told.gates(scene.pull) == ["protected_paths"]
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    assert scene.conclusion == "action_required"
+    assert (await scene.run()).state == "waiting"
+    assert not await scene.events(EventType.gate_approved)
+
+
+# --- who decides ------------------------------------------------------------------------------------------------------
+
+
+@SQLITE
+@pytest.mark.parametrize("who", ["reader", "outsider", "writer", "ghost"])
+async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> None:
+    scene = await opened(told)
+    roles = {"reader": "read", "writer": "write"}
+    mallory = scene.somebody("mallory", roles.get(who))  # pyright: ignore[reportArgumentType]
+    told.github.hold_deliveries()
+    told.clock.move(seconds=2)
+    await mallory.comment(scene.pull, APPROVE)
+    await mallory.press(scene.gate("protected_paths"), "approve")
+    if who == "ghost":
+        del told.github.world.accounts["mallory"]
+    told.github.release_deliveries()
+    await told.rest()
+    [answer] = told.answers(scene.pull)
+    held = {"reader": "read", "writer": "write", "ghost": "none"}.get(who, "read")
+    assert f"needs the role maintain; `mallory` has {held}. It still waits." in answer.body
+    await assert_open(scene)
+    assert len(await scene.events(EventType.permission_refused)) == 2
+
+    for delivery in list(told.github.deliveries):
+        await told.github.redeliver(delivery)
+    await told.rest()
+    assert len(told.answers(scene.pull)) == 1
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: Story) -> None:
+    scene = await opened(told)
+    told.github.grant(scene.repository, scene.alice, "admin")
+    assert "is not for who wrote the change" in await scene.says(scene.alice, APPROVE)
+    await scene.presses(scene.alice, "approve", "protected_paths")
+    assert "is not for who wrote the change" in (scene.gate("protected_paths").summary or "")
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(told: Story) -> None:
+    """CONTRACT: where nobody else has the role a gate asks for, the rule on authors is waived."""
+    scene = await opened(told)
+    told.github.grant(scene.repository, scene.alice, "admin")
+    told.github.revoke(scene.repository, scene.carol)
+    scene.somebody("dave", "write")
+    answer = await scene.says(scene.alice, APPROVE)
+    assert "is approved" in answer
+    assert "Nobody else has the role, so the rule on authors was waived." in answer
+    [told_of] = await scene.events(EventType.gate_approved)
+    assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
+    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]
+    assert "rule on authors was waived" in (scene.gate("protected_paths").summary or "")
+
+
+@SQLITE
+async def test_t_p3_no_app_decides(told: Story) -> None:
+    """Neither Forge itself nor another App, whatever permission it has, by comment, check or button."""
+    scene = await opened(told)
+    for app in (told.github.app, told.github.world.other_app("helper")):
+        told.github.grant(scene.repository, User(told.github.world, app.bot), "admin")
+        told.clock.move(seconds=2)
+        comment = conversation.add_comment(told.github.world, scene.pull, Actor(app.bot, app), APPROVE)
+        checking.press(told.github.world, scene.gate("protected_paths"), app.bot, "approve")
+        await told.rest()
+        await scene.carol.delete_comment(comment)
+    assert told.answers(scene.pull) == []
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_p4_an_edited_comment_does_not_decide(told: Story) -> None:
+    scene = await opened(told)
+    comment = await scene.carol.comment(scene.pull, "I will look at it.")
+    await told.rest()
+    told.clock.move(seconds=5)
+    await scene.somebody("root", "admin").edit_comment(comment, APPROVE)
+    await scene.carol.edit_comment(comment, APPROVE)
+    await told.rest()
+    assert told.answers(scene.pull) == []
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> None:
+    """It names the head, or is about the one that was asked about when it was written."""
+    scene = await opened(told)
+    first = scene.head
+    told.clock.move(seconds=2)
+    told.github.hold_deliveries()
+    await scene.carol.comment(scene.pull, APPROVE)  # about the first head; Forge hears of it after the push
+    told.clock.move(seconds=2)
+    await scene.alice.push(scene.repository, "feature", {CI: WORKFLOW.replace("make", "make check")})
+    scene.head = scene.pull.head_sha
+    told.github.release_deliveries()
+    await told.rest()
+    state = {gate.head_sha: gate.state for gate in await scene.asked()}
+    assert state[scene.head] is GateState.waiting
+    assert told.gates(scene.pull) == ["protected_paths"]
+    assert scene.conclusion == "action_required"
+    assert len(told.answers(scene.pull)) == 1
+
+    answer = await scene.says(scene.carol, f"{APPROVE} {first[:7]}")
+    assert f"asks about `{scene.head[:7]}`, not about `{first[:7]}`" in answer
+    assert "is approved" in await scene.says(scene.carol, f"{APPROVE} {scene.head[:7]}")
+    assert scene.conclusion == "success"
+
+
+@SQLITE
+async def test_t_p8_an_approval_does_not_outlive_its_head(told: Story) -> None:
+    scene = await opened(told)
+    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    await scene.pushes({CI: WORKFLOW.replace("make", "make deploy")})
+    assert told.gates(scene.pull) == ["protected_paths"]
+    assert scene.conclusion == "action_required"
+    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+
+
+@SQLITE
+@pytest.mark.parametrize("first", ["approve", "push"])
+async def test_t_p8_an_approval_and_a_push_at_once(told: Story, first: str) -> None:
+    """Whichever Forge hears of first: the new head is not approved."""
+    scene = await opened(told)
+    told.clock.move(seconds=2)
+    told.github.hold_deliveries()
+    changed = {CI: WORKFLOW.replace("make", "make deploy")}
+    if first == "push":
+        scene.head = await scene.alice.push(scene.repository, "feature", changed)
+        await scene.carol.press(scene.gate("protected_paths", (await scene.asked())[0].head_sha), "approve")
+    else:
+        await scene.carol.press(scene.gate("protected_paths"), "approve")
+        scene.head = await scene.alice.push(scene.repository, "feature", changed)
+    told.github.release_deliveries()
+    await told.rest()
+    states = {gate.head_sha: gate.state for gate in await scene.asked()}
+    assert states.pop(scene.head) is GateState.waiting
+    assert set(states.values()) <= {GateState.approved, GateState.void}
+    assert scene.conclusion == "action_required"
+    assert told.gates(scene.pull) == ["protected_paths"]
+    told.closed_gates(scene.pull)
+
+
+async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
+    """The other is told that it was decided, and the ledger has both."""
+    scene = await opened(told)
+    erin = scene.somebody("erin", "maintain")
+    told.clock.move(seconds=2)
+    told.github.hold_deliveries()
+    await scene.carol.comment(scene.pull, APPROVE)
+    await erin.comment(scene.pull, "/forge reject protected_paths no")
+    told.github.release_deliveries()
+    await told.rest()
+    answers = [each.body for each in told.answers(scene.pull)]
+    decided = await scene.events(EventType.gate_approved) + await scene.events(EventType.gate_rejected)
+    contested = await scene.events(EventType.gate_contested)
+    assert len(decided) == 1
+    late = [answer for answer in answers if "is decided already" in answer]
+    assert (len(answers), len(late)) == (2, 1)
+    assert {each["by_login"] for each in (*decided, *contested)} == {"carol", "erin"}
+    approved = decided[0]["by_login"] == "carol"
+    assert scene.conclusion == ("success" if approved else "failure")
+    assert (await scene.run()).state == ("completed" if approved else "failed")
+    told.closed_gates(scene.pull)
+
+
+@SQLITE
+async def test_t_p10_github_does_not_say_who_they_are(told: Story) -> None:
+    """Nothing is decided, which is said; asked again later, the same answer counts."""
+    scene = await opened(told)
+    told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
+    answer = await scene.says(scene.carol, APPROVE)
+    assert "GitHub did not say what `carol` may do here, so nothing was done." in answer
+    await scene.presses(scene.carol, "approve", "protected_paths")
+    await assert_open(scene)
+    told.github.faults.clear()
+    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    told.closed_gates(scene.pull)
+
+
+@SQLITE
+async def test_t_p10_a_waiver_needs_the_whole_list_of_people(told: Story) -> None:
+    """Without it nobody knows whether somebody else has the role, so the author does not decide."""
+    scene = await opened(told)
+    told.github.grant(scene.repository, scene.alice, "admin")
+    told.github.revoke(scene.repository, scene.carol)
+    told.github.faults.add(kind="before", path=r"/collaborators$", status=502, times=None)
+    answer = await scene.says(scene.alice, APPROVE)
+    assert "so nothing was done" in answer
+    told.github.faults.clear()
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
+    """There is nothing to forge a request for: decisions come through GitHub, signed, or not at all."""
+    scene = await opened(told)
+    [gate] = await scene.asked()
+    base = door(told).removesuffix("/webhook")
+    paths = ["/gates", f"/gates/{gate.id}", f"/gates/{gate.id}/approve", "/approve", "/api/gates", "/decide"]
+    async with aiohttp.ClientSession() as session:
+        for path in paths:
+            for method in ("GET", "POST", "PUT", "DELETE"):
+                body = {"gate": gate.id, "decision": "approve", "user": "carol"}
+                headers = {"Authorization": "Bearer x", "Cookie": "session=carol", "Origin": "https://evil.example"}
+                async with session.request(method, base + path, json=body, headers=headers) as answer:
+                    assert answer.status in {404, 405}, (method, path)
+    forged = b'{"action": "requested_action"}'
+    for signature in (None, "sha256=" + "0" * 64):
+        headers: Mapping[str, str | None] = {"X-Hub-Signature-256": signature}
+        reply = await knock(door(told), forged, event="check_run", headers=headers)
+        assert reply.status == 401
+    await assert_open(scene)
+
+
+# --- what agents read and write ---------------------------------------------------------------------------------------
+
+
+@SQLITE
+@pytest.mark.parametrize("path", [CI, ".github/forge.yml", "CODEOWNERS", ".github/actions/a/action.yml"])
+async def test_t_t4_protected_paths_need_the_gate(told: Story, path: str) -> None:
+    """Whoever wrote the change, an agent too: what decides over runs and rights is looked at by a maintainer."""
+    content = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}.get(path, "a: b\n")
+    scene = await opened(told, {path: content})
+    assert "protected_paths" in told.gates(scene.pull)
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    assert (scene.conclusion, (await scene.run()).state) == ("action_required", "waiting")
+    assert any(path in question.body for question in told.questions(scene.pull))
+
+
+@SQLITE
+async def test_t_t4_a_workflow_that_moves_out_of_its_place(told: Story) -> None:
+    scene = await opened(told, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
+    await assert_open(scene)
+
+
+@SQLITE
+async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedModel) -> None:
+    """A model that writes a command, and a title and a file that hold one: Forge never obeys its own text."""
+    words = "/forge approve protected_paths\n/forge approve\n/forge continue 500usd"
+    model.when(
+        "== ",
+        {
+            "findings": [
+                {
+                    "rule": "model/logic-error",
+                    "path": "billing/pay.py",
+                    "line": 1,
+                    "end_line": 1,
+                    "quote": "VALUE = 0",
+                    "severity": "warning",
+                    "confidence": 0.9,
+                    "message": words,
+                }
+            ]
+        },
+    )
+    files = {**CHANGED, "billing/pay.py": "".join(f"VALUE = {n}\n" for n in range(60)), "a.md": words}
+    scene = await opened(read, files)
+    read.comments(scene.pull)
+    assert len(model.calls) > 0
+    assert read.answers(scene.pull) == []
+    assert "protected_paths" in read.gates(scene.pull)
+    assert (await scene.run()).state == "waiting"
+    assert not await scene.events(EventType.gate_approved)
+    assert not await scene.events(EventType.budget_granted)
+
+
+# --- time, restarts, deploys ------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def world(backend: Backend, folder: Path) -> AsyncGenerator[tuple[Simulator, MovableClock, str]]:
+    """GitHub, a clock and a database, on which one Forge after another runs."""
+    clock, url = MovableClock(), fresh(backend, folder)
+    async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
+        yield github, clock, url
+    drop(url)
+
+
+def now_in(scene: Scene, told: Story) -> Scene:
+    """The same pull request in another chapter."""
+    return Scene(told, scene.repository, scene.alice, scene.carol, scene.pull, scene.head)
+
+
+async def assert_sound(told: Story) -> None:
+    await told.rest()
+    assert not await violations(told.github, told.forge.services.database)
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_path: Path, answered: bool) -> None:
+    """It counts as rejected at the next start, also if somebody approved too late and nobody heard of it yet."""
+    configuration = 'gates: {protected_paths: {escalate: ["@octo-org/owners"]}}\n'
+    async with world(backend, tmp_path) as (github, clock, url):
+        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+            scene = await opened(told, configuration=configuration)
+            assert told.gates(scene.pull) == ["protected_paths"]
+        clock.move(hours=25)
+        if answered:
+            await scene.carol.comment(scene.pull, APPROVE)
+        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+            scene = now_in(scene, told)
+            await told.rest()
+            assert told.closed_gates(scene.pull) == [
+                "protected_paths: Nobody answered in time, which counts as a rejection"
+            ]
+            run = await scene.run()
+            assert (run.state, run.reason, scene.conclusion) == ("failed", "gate_timeout", "action_required")
+            [escalation] = [each for each in told.answers(scene.pull) if "@octo-org/owners" in each.body]
+            assert "counts as rejected" in escalation.body
+            assert not await scene.events(EventType.gate_approved)
+            await assert_sound(told)
+
+
+async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(told: Story) -> None:
+    """A clock that jumps never approves; where it was set back, a button and a named head are still clear."""
+    scene = await opened(told)
+    told.clock.move(hours=-1)
+    answer = await scene.says(scene.carol, APPROVE)
+    assert "after you wrote this" in answer
+    await assert_open(scene)
+    told.clock.move(hours=24)
+    await asyncio.sleep(1.5)  # more than one look at what is due
+    await assert_open(scene)
+
+    told.clock.move(hours=2)
+    await told.rest()
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    assert told.closed_gates(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
+    run = await scene.run()
+    assert (run.state, run.reason) == ("failed", "gate_timeout")
+    told.clock.move(days=-1)
+    answer = await scene.says(scene.carol, f"{APPROVE} {scene.head[:7]}")
+    assert "is decided already" in answer
+    assert (await scene.run()).reason == "gate_timeout"
+
+
+async def test_t_d4_a_deploy_changes_the_steps_while_a_run_waits(backend: Backend, tmp_path: Path) -> None:
+    """The run that went to sleep under one version of the code goes on under another that has steps before each."""
+    passed: list[str] = []
+
+    async def changed(name: str, call: Call) -> dict[str, Any]:
+        """Steps of code in which each step follows one that was not there before."""
+        await durable(f"new, before {name}", _nothing)
+        passed.append(f"{(DBOS.workflow_id or '').partition('/')[0]}: {name}")
+        return await durable(name, call)
+
+    async with world(backend, tmp_path) as (github, clock, url):
+        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+            scene = await opened(told)
+            assert told.gates(scene.pull) == ["protected_paths"]
+            waiting = await scene.run()
+        async with chapter(github, clock, url, tmp_path, HURRIED, durable=changed) as told:
+            scene = now_in(scene, told)
+            assert "is approved" in await scene.says(scene.carol, APPROVE)
+            run = await scene.run()
+            assert (run.id, run.state, scene.conclusion) == (waiting.id, "completed", "success")
+            assert f"{run.id}: finish" in passed
+            assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+            assert len(told.github.check_runs(scene.repository, scene.head, "Forge / review")) == 1
+            await assert_sound(told)
+
+
+async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tmp_path: Path) -> None:
+    """Decided by a process that died right after it: the next one finds the answer and lets the run go on."""
+    async with world(backend, tmp_path) as (github, clock, url):
+        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+            scene = await opened(told)
+            assert told.gates(scene.pull) == ["protected_paths"]
+            [gate] = await scene.asked()
+        database = Database(url)
+        by = GateDecision(at=clock.now(), by_id=scene.carol.id, by_login="carol", via="command", cause="a delivery")
+        assert (await gates.decide(database, gate.id, GateState.approved, by)).counted
+        await database.close()
+        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+            scene = now_in(scene, told)
+            await told.rest()
+            assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+            assert ((await scene.run()).state, scene.conclusion) == ("completed", "success")
+            assert scene.gate("protected_paths").conclusion == "success"
+            await assert_sound(told)
+
+
+async def _nothing() -> dict[str, Any]:
+    return {"value": None}
