@@ -243,7 +243,7 @@ class Stage:
         return self._names[workflow]
 
     def _written(self, request: RequestInfo) -> str:
-        body: dict[str, Any] = request.body
+        body: dict[str, Any] = request.body or {}  # a push has none
         if "external_id" in body:
             return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
         found = _EXTERNAL.search(body.get("body", ""))

@@ -316,7 +316,7 @@ async def test_a_push_stops_the_merge(told: Story) -> None:
     repository, alice, _, pull, _ = await announced(told)
     again = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
     await rest(told)
-    await is_not_merged(told, pull, f"the head is `{again[:7]}` now")
+    await is_not_merged(told, pull, f"the head is {again[:7]} now")
 
 
 async def test_a_draft_is_not_merged(told: Story) -> None:
