@@ -15,6 +15,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from domain.gates import CHECK_ID
 from memory.database import Database
 from simulator import Simulator
 from simulator.faults import Dropped, Moment, RequestInfo
@@ -244,12 +245,15 @@ class Stage:
 
     def _written(self, request: RequestInfo) -> str:
         body: dict[str, Any] = request.body or {}  # a push has none
+        if str(body.get("external_id", "")).startswith(CHECK_ID):
+            return f"on GitHub: gate {body['conclusion']}"
         if "external_id" in body:
             return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
         found = _EXTERNAL.search(body.get("body", ""))
         if found is not None:
             return f"{self._name(found[1])} on GitHub: review"
-        return f"on GitHub: {request.method} {request.path.rsplit('/', 1)[-1]}"
+        named = [part for part in request.path.split("/") if not part.isdigit()]
+        return f"on GitHub: {request.method} {named[-1]}"
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:

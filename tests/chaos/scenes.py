@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from domain import texts
 from simulator import User
@@ -17,13 +17,20 @@ def main():
     return os.name
 """
 FIRST = APP.replace("import os\n", "import os\nimport sys\n").replace("os.name", "os.name + missing")
+WORKFLOW = ".github/workflows/ci.yml"
 SECOND = FIRST.replace("missing", "absent")
 
 _VOLATILE = [
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "RUN"),
     (re.compile(r"forge:review:RUN:\w+"), "forge:review:RUN"),
     (re.compile(r"\b[0-9a-f]{7}…[0-9a-f]{7}\b"), "BASE…HEAD"),
-    (re.compile(r"\b\d+\.\d+ s\b"), "SECONDS"),
+    (re.compile(r"\b\d+(\.\d+)? s\b"), "SECONDS"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "WHEN"),
+    (re.compile(r"\b(SECONDS|\d+ (minute|hour|day)s?) after it was asked"), "LATER"),
+    (re.compile(r"\bG-[0-9A-HJKMNP-TV-Z]{6}\b"), "GATE"),
+    (re.compile(r"`[0-9a-f]{7}`"), "HEAD"),
+    (re.compile(r"<!-- forge:\w+:.*?-->"), "MARKER"),
+    (re.compile(r"`/forge approve [0-9a-f]{7}[^`]*`"), "WRITTEN"),
 ]
 
 
@@ -37,6 +44,9 @@ class Scene:
     stage: Stage
     serial: int
     heads: list[str] = field(default_factory=list[str])
+
+    path: ClassVar[str] = "app.py"
+    first: ClassVar[str] = FIRST
 
     @property
     def repository(self) -> Repository:
@@ -58,7 +68,7 @@ class Scene:
         :param dies: whether the process dies at a point.
         """
         self.stage.begin(self.passing, dies)
-        await self.push(FIRST)
+        await self.push(self.first)
         await self.alice.open_pull_request(self.repository, self._branch)
         await self.stage.rest()
         await self.go_on()
@@ -72,7 +82,7 @@ class Scene:
 
     async def push(self, content: str) -> None:
         message = f"Change {len(self.heads) + 1} of scene {self.serial}"
-        head = await self.alice.push(self.repository, self._branch, {"app.py": content}, message, base="main")
+        head = await self.alice.push(self.repository, self._branch, {self.path: content}, message, base="main")
         self.heads.append(head)
 
     def left(self) -> dict[str, Any]:
@@ -93,12 +103,19 @@ class Scene:
             for review in github.reviews(self.pull)
             if review.user is bot
         ]
+        asked = [
+            (check.name, check.conclusion, len(check.actions), _settled(check.title))
+            for head in self.heads
+            for check in github.check_runs(self.repository, head)
+            if check.name.startswith("Forge / gate")
+        ]
+        answers = sorted(_settled(each.body) for each in github.comments(self.pull) if each.user is bot)
         comments = [
             (one.path, one.original_line, one.thread.resolved, _settled(one.body))
             for one in github.review_comments(self.pull)
             if one.user is bot
         ]
-        return {"checks": checks, "reviews": reviews, "comments": comments}
+        return {"checks": checks, "reviews": reviews, "comments": comments, "gates": asked, "answers": answers}
 
     @property
     def _branch(self) -> str:
@@ -110,6 +127,31 @@ class Pushed(Scene):
 
     async def go_on(self) -> None:
         await self.push(SECOND)
+        await self.stage.rest()
+
+
+@dataclass(eq=False)
+class Asked(Scene):
+    """It changes a protected path, so that its run waits for a maintainer, who approves on a condition."""
+
+    path: ClassVar[str] = WORKFLOW
+    first: ClassVar[str] = "name: ci\non: push\npermissions: {}\njobs: {}\n"
+
+    async def go_on(self) -> None:
+        carol = self.stage.github.user("carol")
+        self.stage.github.grant(self.repository, carol, "maintain")
+        await carol.comment(self.pull, f"/forge approve {self.heads[-1][:7]} with: tell operations")
+        await self.stage.rest()
+
+
+@dataclass(eq=False)
+class Expired(Asked):
+    """Nobody answers; the time is over when Forge is started the next time."""
+
+    async def go_on(self) -> None:
+        self.stage.clock.move(hours=25)
+        self.stage.forge.kill()
+        await self.stage.forge.buried()
         await self.stage.rest()
 
 
@@ -155,6 +197,8 @@ SCENES: dict[str, type[Scene]] = {
     "pushed": Pushed,
     "superseded": Superseded,
     "closed": Closed,
+    "asked": Asked,
+    "expired": Expired,
 }
 
 

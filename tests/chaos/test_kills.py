@@ -25,7 +25,7 @@ often the end was not that of an undisturbed run, or an invariant of the threat 
 """
 
 
-@pytest.mark.parametrize("scene", ["reviewed", "pushed", "superseded", "closed"])
+@pytest.mark.parametrize("scene", ["reviewed", "pushed", "superseded", "closed", "asked", "expired"])
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:

@@ -50,6 +50,23 @@ async def test_d1_killed_while_more_happens(backend: Backend, scene: str, most: 
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("backend", "scene", "most"), [("sqlite", "asked", 10), ("sqlite", "expired", 6), ("postgresql", "asked", 4)]
+)
+async def test_d1_killed_at_a_gate(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:
+    """While it is asked, waits, is decided or runs out, and while its run goes on: one answer, shown once."""
+    async with stage(backend, tmp_path) as there:
+        await prepare(there)
+        sweep = Sweep(there, scene)
+        points = list(await sweep.rehearse())
+        asked = next(number for number, point in enumerate(points) if point.where == "run 1: ask people")
+        chosen = sample(points[asked:], most)
+        result = await sweep.kill_at(chosen)
+        assert result.wrong == []
+        assert result.kills == len(chosen)
+
+
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scene", ["superseded", "closed"])
 async def test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way(scene: str, tmp_path: Path) -> None:
     """The check of the older head does not stay open, whoever closed it before that write arrived."""
