@@ -1,6 +1,6 @@
 # Every command of the project. Each one installs first what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install lint test demo serve bench security chaos docs lock clean
+.PHONY: test-both help install lint test demo serve bench security chaos docs lock clean
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -20,6 +20,9 @@ lint: install ## style, format, types and the layers
 
 test: lint ## lint and all tests: everything CI checks
 	$(BIN)/pytest -n 2 --inline-snapshot=disable
+
+test-both: install ## every story on both databases
+	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 2 --inline-snapshot=disable tests/stories
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo
