@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     ceiling_installation: Decimal | None = Field(default=None, ge=0)
     ceiling_calls: int | None = Field(default=None, ge=1)
     ceiling_minutes: int | None = Field(default=None, ge=1)
+    ceiling_level: int | None = Field(default=None, ge=0, le=4)
     write_interval: float = Field(default=1.0, ge=0, le=60)
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
@@ -95,7 +96,7 @@ class Settings(BaseSettings):
         names = ("phase", "run", "day", "installation")
         set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
         money = {name: None if usd is None else micro(usd) for name, usd in set_ones.items()}
-        return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes)
+        return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes, level=self.ceiling_level)
 
     @property
     def slot(self) -> str:

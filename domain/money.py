@@ -101,7 +101,7 @@ class Ceilings(BaseModel):
     """The operator's limits, which neither a repository nor a granted slice can raise; None: no limit.
 
     Money is in micro-USD: ``phase`` holds for every phase; ``installation`` is per day (UTC). ``calls`` are those of
-    models in one phase of a run, ``minutes`` those a run works.
+    models in one phase of a run, ``minutes`` those a run works, ``level`` is the highest one of the automation ladder.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -112,6 +112,7 @@ class Ceilings(BaseModel):
     installation: int | None = None
     calls: int | None = None
     minutes: int | None = None
+    level: int | None = None
 
     @property
     def of_configuration(self) -> dict[str, float]:
@@ -122,7 +123,8 @@ class Ceilings(BaseModel):
         phases = [phase.value for phase in Phase]
         calls = {f"breakers.iteration.{name}": self.calls for name in (*phases, "other")}
         minutes = {f"breakers.time.{name}": self.minutes for name in (*phases, "total")}
-        return money | {path: most for path, most in (calls | minutes).items() if most is not None}
+        others = calls | minutes | {"ladder.max_level": self.level}
+        return money | {path: most for path, most in others.items() if most is not None}
 
 
 NO_CEILINGS = Ceilings()

@@ -82,6 +82,22 @@ async def test_nobody_approves_their_own_pull_request(stage: Stage) -> None:
     assert own.reviews == []
 
 
+async def test_the_newest_opinion_of_each_counts(stage: Stage) -> None:
+    host, repository, bea = stage.host, stage.repository, stage.sim.user("bea")
+    stage.sim.grant(stage.shelf, bea, "read")
+    assert (await host.pull_request(repository, 1)).default_branch == "main"
+    assert await host.objections(repository, 1) == []
+    await bea.review(stage.pull, "REQUEST_CHANGES", "not yet")
+    await bea.review(stage.pull, "COMMENT", "and another thing")
+    await host.approve(repository, 1, stage.head, MARKER)
+    assert await host.objections(repository, 1) == ["bea"]
+    await stage.ann.dismiss_review(next(one for one in stage.pull.reviews if one.user.login == "bea"), "done")
+    assert await host.objections(repository, 1) == []
+    await bea.review(stage.pull, "REQUEST_CHANGES", "still not")
+    await bea.review(stage.pull, "APPROVE", "now")
+    assert await host.objections(repository, 1) == []
+
+
 # --- merging -----------------------------------------------------------------------------------------------
 
 

@@ -213,3 +213,25 @@ JSON = st.recursive(
 def test_nothing_but_a_command_or_a_reason(name: str, changes: Mapping[str, Any]) -> None:
     """Whatever the payload holds, translating it raises nothing."""
     translate(name.split()[0], {**EXAMPLES[name], **changes}, APP_ID)
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "number"),
+    [
+        ('Revert "A change"', "Reverts {here}#41", 41),
+        ('Revert "A change"', "Reverts {here}#41\r\n\r\nIt lost money.", 41),
+        ('Revert "A change"', "Because.\n\nReverts {here}#41", 41),
+        ('Revert "A change"', None, None),
+        ('Revert "A change"', "This reverts commit abc.", None),
+        ('Revert "A change"', "Reverts somebody/else#41", None),
+        ('Revert "A change"', "> Reverts {here}#41", None),
+        ('Revert "A change"', "Reverts {here}#0", None),
+        ("Take a change back", "Reverts {here}#41", None),
+    ],
+)
+def test_a_revert_names_what_it_takes_back(title: str, body: str | None, number: int | None) -> None:
+    example = EXAMPLES["pull_request opened"]
+    said = None if body is None else body.format(here=example["repository"]["full_name"].upper())
+    command = _pull_request("closed", pull_request={**example["pull_request"], "title": title, "body": said})
+    assert isinstance(command, EndPullRequest)
+    assert command.reverts == number

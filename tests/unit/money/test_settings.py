@@ -7,7 +7,9 @@ from pydantic import ValidationError
 
 from agents.models import Task
 from bot.settings import Settings
+from domain.configuration import Ladder
 from domain.money import Ceilings, Fixed, micro
+from domain.presets import build, capped
 
 
 def settings(**values: str) -> Settings:
@@ -37,6 +39,14 @@ def test_models_prices_and_ceilings_are_read():
         "ollama:qwen3:8b": Fixed(Decimal(0), Decimal(0)),
     }
     assert given.ceilings == Ceilings(run=micro("12.5"), installation=micro(100))
+
+
+def test_the_operator_bounds_the_automation_level():
+    bounds = settings(ceiling_level="2").ceilings.of_configuration
+    assert capped(build(), bounds).ladder == Ladder(max_level=2)
+    assert capped(build({"ladder": {"pinned": 4}}), bounds).ladder == Ladder(max_level=2, pinned=2)
+    with pytest.raises(ValidationError, match="ceiling_level"):
+        settings(ceiling_level="5")
 
 
 @pytest.mark.parametrize(
