@@ -12,7 +12,6 @@ from agents.scripted import ScriptedModel
 from tests.databases import Backend, drop, fresh
 from tests.stories.driver import NO_MODEL, Story, story
 
-
 ON_SQLITE = {"test_acting", "test_again", "test_level", "test_model", "test_standard_gates"}
 """Stories whose statements unit tests try on both databases."""
 
