@@ -15,9 +15,9 @@ CONTRACTS: Mapping[str, tuple[str, ...]] = {
     "events": (
         "**/asyncapi*",
         "**/*.avsc",
-        "**/events/**/*.json",
-        "**/events/**/*.yaml",
-        "**/events/**/*.yml",
+        "**/events/**.json",
+        "**/events/**.yaml",
+        "**/events/**.yml",
         "**/events.json",
         "**/events.yaml",
         "**/events.yml",

@@ -116,6 +116,8 @@ class _Reader:
         begins = self.at
         self.path = ""
         line = self.line()
+        if line.endswith(b"\r"):
+            self.refuse("syntax", "the lines of the diff end with CRLF.", "End them with LF; content keeps its own.")
         if line.startswith(b"diff --git "):
             return self._git_file(begins)
         if not line.startswith(b"--- "):
@@ -175,7 +177,7 @@ class _Reader:
     def _require_lines(self, side: bytes, lines: int, begins: int) -> None:
         """Without ``diff --git``, git takes a side that has no lines for a file that is not there."""
         if side != NOWHERE and not lines:
-            self.refuse("syntax", "a file that is or becomes empty needs the line “diff --git”.", _FIRST, begins)
+            self.refuse("syntax", "without “diff --git”, a file needs a line on either side.", _FIRST, begins)
 
     def _both_names(self, names: bytes) -> bytes:
         """The one path of ``a/PATH b/PATH``."""

@@ -72,6 +72,8 @@ def _changed(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
     after = _applied(patch, before or b"")
     if patch.is_gone and after:
         raise _unfit(patch, "base", "The file is deleted, but its hunk leaves lines of it.", _READ_AGAIN)
+    if after == before and not patch.is_gone:
+        raise _unfit(patch, "syntax", "The hunks change nothing.", "Leave the file out.")
     return ChangedFile(
         path=patch.path,
         before=before,
@@ -115,18 +117,17 @@ def _applied(patch: FilePatch, before: bytes) -> bytes:
         if lines[start:end] != hunk.old or end > len(lines):
             raise _mismatch(patch, hunk, lines, start)
         if _lacks_context(hunk, end < len(lines)):
-            text = (
-                f"The hunk at line {hunk.line} of the diff ends without a line of context, but not at the file's end."
-            )
+            text = f"The hunk at line {hunk.line} of the diff ends without context, but not at the end of the file."
             raise _unfit(patch, "base", text, "End every hunk with up to three unchanged lines.")
         done += lines[at:start]
         done += hunk.new
         at = end
     done += lines[at:]
-    if any(not line.endswith(b"\n") for line in done[:-1]):
+    after = b"".join(done)
+    if after.count(b"\n") + (not after.endswith(b"\n")) < len(done):
         text = "A line without a line feed is followed by another one."
         raise _unfit(patch, "base", text, "Write “\\ No newline at end of file” after the last line only.")
-    return b"".join(done)
+    return after
 
 
 def _lacks_context(hunk: Hunk, is_inside: bool) -> bool:
@@ -162,9 +163,7 @@ def _check_place(patch: FilePatch, hunk: Hunk, at: int, start: int, new_start: i
         raise _unfit(patch, "syntax", text, "Order hunks by line, and join those that touch.")
     expected = new_start + (hunk.new_length > 0)
     if hunk.new_start != expected:
-        text = (
-            f"The hunk at line {hunk.line} of the diff says +{hunk.new_start}; after the hunks above it is +{expected}."
-        )
+        text = f"The hunk at line {hunk.line} of the diff says +{hunk.new_start}, but it begins at +{expected}."
         raise _unfit(patch, "syntax", text, "Count the start of the new lines again.")
 
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.patches import Areas
 from tests.unit.patches.building import Files, Git, applied, tree, with_difflib
 from workspace.names import mistake
 from workspace.patching import parse
 from workspace.refusal import PatchRefused
+from workspace.validate import judge
 
 LINES = st.sampled_from(
     [
@@ -126,12 +128,12 @@ def test_what_is_accepted_git_applies_to_the_same(tmp_path: Path) -> None:
 
 
 def _ours(before: Files, diff: bytes) -> dict[str, bytes] | None:
-    try:
-        change = parse(diff, tree(before))
-    except PatchRefused as refused:
-        return None if refused.violations else {}
-    assert [file.path for file in change.files if mistake(file.path)] == []
-    return applied(before, change)
+    judged = judge(diff, tree(before), Areas(role="implementer", contracts={}))
+    if judged.change is None:
+        assert judged.violations
+        return None
+    assert [file.path for file in judged.change.files if mistake(file.path)] == []
+    return applied(before, judged.change)
 
 
 def _untouched(_: random.Random, diff: bytes) -> bytes:
