@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Collection
+from datetime import datetime
 
 from ulid import ULID
 
@@ -32,3 +33,8 @@ def finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
         if name not in taken:
             return name
         salt += 1
+
+
+def earliest(moment: datetime) -> str:
+    """What every ULID made at or after a moment is not less than."""
+    return str(ULID.from_datetime(moment))[:10]

@@ -27,6 +27,7 @@ from pipeline.going_on import go_on
 from pipeline.journal import WAKE
 from pipeline.last_word import say
 from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
+from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
 from pipeline.steps import interrupted
@@ -93,6 +94,7 @@ class WorkflowEngine:
         self.displaced = asyncio.Event()
         self._told: set[str] = set()  # gates whose answers are on their way to their runs
         self._active = 0  # workflows that run at this moment
+        self._retention = Retention(services)
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
     async def start(self) -> None:
@@ -129,7 +131,7 @@ class WorkflowEngine:
 
     @property
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return self.renew, self._wake_due, self._answer_gates, self._adopt, self._go_on
+        return self.renew, self._wake_due, self._answer_gates, self._adopt, self._go_on, self._retention.sweep
 
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:

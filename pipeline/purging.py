@@ -1,14 +1,17 @@
-"""Removes what Forge keeps of the code of repositories it lost; what it did and what that cost stays known."""
+"""Removes what Forge keeps of repositories it lost; what it did and what that cost stays known for its time."""
 
 from collections.abc import Sequence
 
 from domain.errors import CodeAccessError
-from memory import checkpoints, configurations, leases, runs
+from memory import checkpoints, configurations, leases, retention, runs
+from pipeline.retention import forget_journals
 from pipeline.services import Services
 
 
 async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
-    """Remove mirrors, kept configurations, checkpoints and leases; how many repositories that were. May be repeated.
+    """Remove code, prompts, leases, configurations, findings, gates and what was learned; of how many repositories.
+
+    May be repeated. The audit, the costs and the deliveries go with their time (:mod:`memory.retention`).
 
     :param repository_ids: None: all of the installation.
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
@@ -18,6 +21,8 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
         repository_ids = await runs.repositories(services.database, installation_id)
     await checkpoints.purge(services.database, repository_ids)
     await leases.purge(services.database, repository_ids)
+    await retention.forget(services.database, repository_ids)
+    await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
     return len(repository_ids)
 

@@ -1,0 +1,101 @@
+"""What Forge keeps goes with its time and with the App; what is in use stays."""
+
+from datetime import timedelta
+
+from sqlalchemy import func, select, text
+
+from agents.scripted import ScriptedModel
+from memory import retention
+from memory.database import Database
+from memory.tables import AnswerRow, CheckpointRow, EventRow, FindingRow, GateRow, RunRow
+from pipeline.retention import remove_old
+from simulator.state import PullRequest, Repository
+from tests.resting import still_open
+from tests.stories.driver import Story
+from tests.stories.test_model import PAY, SHOP, finds
+
+_JOURNALS = {
+    "sqlite": "SELECT count(*) FROM workflow_status",
+    "postgresql": "SELECT count(*) FROM dbos.workflow_status",
+}
+
+
+async def _counts(database: Database) -> dict[str, int]:
+    """How much there is of what holds code and words."""
+    kinds = (RunRow, EventRow, AnswerRow, CheckpointRow, FindingRow, GateRow)
+    async with database.transaction() as session:
+        counts = {table.__tablename__: await session.scalar(select(func.count()).select_from(table)) for table in kinds}
+        counts["journals"] = await session.scalar(text(_JOURNALS[database.dialect]))
+    return {name: count for name, count in counts.items() if count}
+
+
+async def _reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
+    finds(model)
+    repository, alice = told.repository(SHOP)
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
+    await told.rest()
+    assert len(told.comments(pull)) == 1
+    return repository, pull
+
+
+async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model: ScriptedModel) -> None:
+    _, pull = await _reviewed(read, model)
+    services, now = read.forge.services, read.clock.now()
+    before = await _counts(services.database)
+    assert {"answers", "checkpoints", "journals"} <= set(before)
+    assert await remove_old(services, now + timedelta(days=13)) == {}
+
+    removed = await remove_old(services, now + timedelta(days=15))
+    assert {"answers", "journals"} <= set(removed)
+    assert not {"answers", "journals"} & set(await _counts(services.database))
+    assert [*services.mirrors.root.glob("*.git")]
+
+    removed = await remove_old(services, now + timedelta(days=91))
+    assert removed["mirrors"] == 1
+    assert [*services.mirrors.root.glob("*.git")] == []
+    assert set(await _counts(services.database)) == {"runs", "findings"}
+    assert await still_open(services.database, now) == []
+
+    alice = read.github.user("alice")  # and Forge works on
+    await alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"})
+    await read.rest()
+    assert (await read.runs())[0].state == "completed"
+    assert len(read.comments(pull)) == 1
+
+
+async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model: ScriptedModel) -> None:
+    repository, pull = await _reviewed(read, model)
+    del pull
+    [installation] = read.github.world.installations.values()
+    read.github.uninstall(installation)
+    await read.rest()
+    left = await _counts(read.forge.services.database)
+    assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
+    assert left["journals"] == 1  # of the delivery that said so
+    assert await retention.runs_of(read.forge.services.database, [repository.id])
+
+
+async def test_what_runs_is_not_removed(read: Story, model: ScriptedModel) -> None:
+    del model
+    services = read.forge.services
+    fault = read.github.faults.add(
+        kind="before",
+        method="PATCH",
+        path=r"/check-runs/\d+$",
+        status=403,
+        headers={"retry-after": str(100 * 24 * 3600)},
+        message="You have exceeded a secondary rate limit.",
+    )
+    repository, alice = read.repository(SHOP)
+    head = await alice.push(repository, "feature", {"app.py": "print()\n"}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await read.rest()
+    assert fault.fired
+    before = await _counts(services.database)
+    await remove_old(services, read.clock.now() + timedelta(days=95))
+    after = await _counts(services.database)
+    assert (after["events"], after["runs"]) == (before["events"], 1)
+    read.clock.move(days=101)
+    await read.rest()
+    assert read.check(repository, head).conclusion == "success"

@@ -1,0 +1,214 @@
+"""What goes with its time and what stays, on both databases."""
+
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+from ulid import ULID
+
+from domain.events import EventType
+from memory import configurations, retention
+from memory.configurations import Scope
+from memory.database import Base, Database
+from memory.tables import (
+    AnswerRow,
+    BudgetRow,
+    CheckpointRow,
+    CircuitRow,
+    DeliveryRow,
+    EventRow,
+    GateRow,
+    MemoryRow,
+    OutboxRow,
+    RunRow,
+    SpendRow,
+)
+from tests.databases import drop, fresh
+from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
+
+SHOP, BANK, MILL = 10, 11, 12  # keep the usual 90, 7 and 200 days
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
+    url = fresh(request.param, tmp_path)
+    opened = Database(url)
+    await configurations.keep(opened, Scope(f"repository {BANK}", 1, False), "sha", {"audit": {"retention_days": 7}})
+    await configurations.keep(opened, Scope("organisation 2", 2, True), "sha", {"audit": {"retention_days": 200}})
+    yield opened
+    await opened.close()
+    drop(url)
+
+
+def _id(days: float) -> str:
+    return str(ULID.from_datetime(NOON - timedelta(days=days)))
+
+
+def _of(days: float, repository: int, **more: Any) -> list[Base]:
+    """A run that ended so many days before noon, with everything that goes with one."""
+    at, run_id, installation = NOON - timedelta(days=days), _id(days), 2 if repository == MILL else 1
+    there = {"repository_id": repository, "installation_id": installation}
+    event: dict[str, Any] = {"source": "test", "phase": None, "payload": {}, "tokens": 0, "cost": 0.0, "duration": None}
+    values: dict[str, Any] = {"finished_at": at, "installation_id": installation, "number": repository, **more}
+    rows: list[Base] = [
+        run_row(run_id, repository, **values),
+        EventRow(id=_id(days), trace=run_id, time=at, type="run.completed", **event),
+        EventRow(id=_id(days), trace=run_id, time=at, type=EventType.feedback_decided.value, **event),
+        OutboxRow(
+            id=_id(days), run_id=run_id, step="s", kind="k", state="done", remote_id=1, created_at=at, done_at=at
+        ),
+        spend_row(_id(days), run_id, 1, reserved_at=at, **there),
+        CheckpointRow(id=_id(days), run_id=run_id, phase="review", output={}, time=at),
+        AnswerRow(run_id=run_id, question="q", value={}, time=at),
+        BudgetRow(scope=f"run:{run_id}/review", granted=1),
+        gate_row(_id(days), run_id, "guard", state="void", decided_at=at, **there),
+        gate_row(_id(days), run_id, "human_review", decided_at=at, **there),
+        gate_row(_id(days), run_id, "destructive", state="expired", decided_at=at, **there),
+        delivery_row(f"guid {run_id}", repository, received_at=at),
+    ]
+    return rows
+
+
+async def _stored(database: Database, rows: list[Base]) -> None:
+    async with database.transaction() as session:
+        session.add_all(rows)
+
+
+async def _left(database: Database, run_id: str) -> dict[str, int]:
+    """What is left of a run, by kind; the run itself always is."""
+    columns: dict[str, tuple[Any, Any]] = {
+        "events": (EventRow, EventRow.trace == run_id),
+        "outbox": (OutboxRow, OutboxRow.run_id == run_id),
+        "spend": (SpendRow, SpendRow.run_id == run_id),
+        "checkpoints": (CheckpointRow, CheckpointRow.run_id == run_id),
+        "answers": (AnswerRow, AnswerRow.run_id == run_id),
+        "budgets": (BudgetRow, BudgetRow.scope == f"run:{run_id}/review"),
+        "gates": (GateRow, GateRow.run_id == run_id),
+        "deliveries": (DeliveryRow, DeliveryRow.guid == f"guid {run_id}"),
+    }
+    async with database.transaction() as session:
+        assert await session.get(RunRow, run_id) is not None
+        counts = {
+            name: await session.scalar(select(func.count()).select_from(table).where(where))
+            for name, (table, where) in columns.items()
+        }
+    return {name: count for name, count in counts.items() if count}
+
+
+WHOLE = {
+    "events": 2,
+    "outbox": 1,
+    "spend": 1,
+    "checkpoints": 1,
+    "answers": 1,
+    "budgets": 1,
+    "gates": 3,
+    "deliveries": 1,
+}
+WITHOUT_CODE = {name: count for name, count in WHOLE.items() if name != "answers"}
+BARE = {"events": 1, "gates": 2}  # that somebody decided, which the ladder counts, and the disputed gate
+
+
+@pytest.mark.parametrize(
+    ("repository", "days", "left"),
+    [
+        (SHOP, 13, WHOLE),
+        (SHOP, 89, WITHOUT_CODE),
+        (SHOP, 91, BARE),
+        (SHOP, 366, {"events": 1, "gates": 1}),
+        (BANK, 6, WHOLE),
+        (BANK, 7.5, {**BARE, "answers": 1, "outbox": 1, "deliveries": 1, "budgets": 1}),
+        (BANK, 15, {**BARE, "budgets": 1}),
+        (MILL, 199, {name: count for name, count in WITHOUT_CODE.items() if name != "budgets"}),
+        (MILL, 201, BARE),
+    ],
+)
+async def test_each_kind_has_its_time(repository: int, days: float, left: dict[str, int], database: Database) -> None:
+    rows = _of(days, repository)
+    await _stored(database, rows)
+    await _stored(database, _of(1, SHOP, number=99))
+    found = await retention.terms(database)
+    assert found == {number: time for number, time in ((BANK, 7), (MILL, 200)) if number == repository}
+    await retention.remove(database, found, NOON)
+    assert await _left(database, _run_of(rows)) == left
+    assert await retention.remove(database, found, NOON) == {}
+
+
+async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> None:
+    rows = _of(100, SHOP)
+    run = rows[0]
+    assert isinstance(run, RunRow)
+    run.state, run.finished_at = "waiting", None
+    await _stored(database, rows)
+    await retention.remove(database, {}, NOON)
+    left = await _left(database, run.id)
+    assert left == {name: count for name, count in {**WHOLE, "gates": 2}.items() if name != "deliveries"}
+
+
+async def test_an_old_answered_gate_keeps_nothing_but_its_answer(database: Database) -> None:
+    rows = _of(91, SHOP)
+    await _stored(database, rows)
+    await retention.remove(database, {}, NOON)
+    async with database.transaction() as session:
+        gate = await session.scalar(select(GateRow).where(GateRow.name == "human_review"))
+    assert gate is not None
+    assert gate.state == "approved"
+    assert gate.request["reasons"] == []
+    assert "carol" not in str(gate.decision)
+    assert "log it" not in str(gate.decision)
+
+
+async def test_a_replaced_checkpoint_goes_with_the_code(database: Database) -> None:
+    old, newer = _of(20, SHOP), _of(16, SHOP)
+    await _stored(database, old)
+    await _stored(database, newer)
+    await retention.remove(database, {}, NOON)
+    assert "checkpoints" not in await _left(database, _run_of(old))
+    assert "checkpoints" in await _left(database, _run_of(newer))
+
+
+async def test_many_rows_go_in_batches(database: Database) -> None:
+    many = [row for _ in range(retention.BATCH + 5) for row in [spend_row(_id(100), "gone", 1)]]
+    for row in many:
+        row.reserved_at = NOON - timedelta(days=100)
+    await _stored(database, [*many])
+    assert await retention.remove(database, {}, NOON) == {"spend": retention.BATCH + 5}
+
+
+async def test_what_is_lost_is_forgotten(database: Database) -> None:
+    lost, kept = _of(1, SHOP), _of(1, BANK)
+    memory: dict[str, Any] = {
+        "kind": "semantic",
+        "content": "c",
+        "context": "",
+        "tags": [],
+        "confidence": 0.7,
+        "source": "s",
+    }
+    times: dict[str, Any] = {"created_at": NOON, "last_accessed": NOON, "access_count": 0, "archived_at": None}
+    await _stored(database, [*lost, *kept])
+    await _stored(
+        database,
+        [
+            MemoryRow(id="1", repository_id=SHOP, **memory, **times),
+            MemoryRow(id="2", repository_id=BANK, **memory, **times),
+            CircuitRow(repository_id=SHOP, provider="anthropic", circuit={}),
+        ],
+    )
+    await retention.forget(database, [SHOP])
+    assert await _left(database, _run_of(lost)) == {
+        name: count for name, count in WHOLE.items() if name not in {"answers", "gates"}
+    }
+    assert await _left(database, _run_of(kept)) == WHOLE
+    async with database.transaction() as session:
+        assert [*await session.scalars(select(MemoryRow.id))] == ["2"]
+        assert await session.scalar(select(func.count()).select_from(CircuitRow)) == 0
+
+
+def _run_of(rows: list[Base]) -> str:
+    run = rows[0]
+    assert isinstance(run, RunRow)
+    return run.id
