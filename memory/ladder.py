@@ -144,6 +144,14 @@ async def decide(database: Database, run: Run, approved: bool, by_login: str, no
     await _once(database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login})
 
 
+async def was_approved(database: Database, run_id: str) -> bool:
+    """Whether the head of a run was merged, by a person or by Forge, after its verdict approved it."""
+    async with database.transaction() as session:
+        decided = await _events(session, run_id, EventType.feedback_decided)
+        done = await _events(session, run_id, EventType.ladder_acted)
+        return any(each["approved"] for each in decided) or any(each["act"] == "auto_merge" for each in done)
+
+
 async def announce(database: Database, run: Run, until: datetime, now: datetime, told: Mapping[str, Any]) -> datetime:
     """Note that people were told of a merge, once per run; the moment until which they can stop it.
 

@@ -144,16 +144,23 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
 async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:
     """A pull request that Forge had approved without a critical finding, and that was taken back."""
     run = await _verdict(services, command.repository, number, None)
-    review = None if run is None else await checkpoints.load_review(services.database, run)
-    if run is None or review is None or review.decision is not Decision.approve:
-        return
-    if any(finding.severity is Severity.critical for finding in (*review.findings, *review.dismissed)):
+    if run is None or not await _was_approved(services, run):
         return
     cause = f"revert of {command.repository.id}#{number}"
     text = ladder_texts.reverted(live.title)
     now = services.clock.now()
     by = command.sender.login
     await ladder.miss(services.database, command.repository, number, run.id, by, text, cause, now)
+
+
+async def _was_approved(services: Services, run: Run) -> bool:
+    """Whether a run approved its head without a critical finding. Reviews are not kept for long; merges are."""
+    review = await checkpoints.load_review(services.database, run)
+    if review is None:
+        return await ladder.was_approved(services.database, run.id)
+    findings = (*review.findings, *review.dismissed)
+    is_clean = not any(finding.severity is Severity.critical for finding in findings)
+    return is_clean and review.decision is Decision.approve
 
 
 async def _verdict(services: Services, repository: RepositoryRef, number: int, head_sha: str | None) -> Run | None:

@@ -225,6 +225,15 @@ async def test_an_act_is_recorded_once(database: Database) -> None:
     assert (told["act"], told["level"], told["rule"], told["number"]) == ("auto_fix", 2, "ladder.auto_fix", 1)
 
 
+async def test_what_was_merged_after_the_verdict_was_approved(database: Database) -> None:
+    await keep(database, [run(1), run(2), run(3), run(4)])
+    await ladder.decide(database, as_run(run(1)), True, "carol", at(5))
+    await ladder.decide(database, as_run(run(2)), False, "carol", at(5))
+    await ladder.acted(database, as_run(run(3)), "auto_merge", at(5), {})
+    await ladder.acted(database, as_run(run(4)), "auto_approve", at(5), {})
+    assert [await ladder.was_approved(database, run(count).id) for count in range(1, 5)] == [True, False, True, False]
+
+
 async def test_an_announcement_keeps_its_first_moment(database: Database) -> None:
     await keep(database, [run(1)])
     one = as_run(run(1))
