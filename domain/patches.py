@@ -193,7 +193,7 @@ class PatchLimits(BaseModel):
     new_files: int = 300
     lines: int = 20_000
     file_bytes: int = 1_000_000
-    patch_bytes: int = 5_000_000
+    patch_bytes: int = 2_000_000
 
 
 LIMITS = PatchLimits()

@@ -12,7 +12,8 @@ from workspace.refusal import PatchRefused, refusal, violation
 from workspace.tree import Tree
 
 _READ_AGAIN = "Read the file again and write the diff against what it holds now."
-_MOST_COMPARED = 10_000_000
+_SMALLER = "Make the change in several smaller diffs."
+_MOST_COMPARED = 1_000_000
 _PLAIN_PATH = "Name a regular file by its path relative to the root of the repository."
 
 
@@ -24,13 +25,11 @@ def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
     :raises PatchRefused: it is no diff of text files, names a file in a way that is not allowed, or does not fit.
         All that is wrong with its files is said at once.
     """
-    if len(diff) > limits.patch_bytes:
-        message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
-        raise refusal("", "limits", message, "Make the change in several smaller diffs.")
+    patches = _within(limits, diff)
     wrong: list[Violation] = []
     files: list[ChangedFile] = []
     seen: set[str] = set()
-    for patch in hunks.read(diff):
+    for patch in patches:
         try:
             files.append(_changed(patch, tree, seen))
         except _Unfit as unfit:
@@ -38,6 +37,18 @@ def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
     if wrong:
         raise PatchRefused(wrong)
     return ChangeSet(files=tuple(files))
+
+
+def _within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
+    """The files of a diff that is not too large to look at them one by one."""
+    if len(diff) > limits.patch_bytes:
+        message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
+        raise refusal("", "limits", message, _SMALLER)
+    patches = hunks.read(diff)
+    if len(patches) > limits.files:
+        message = f"The diff has {len(patches):,} files, and {limits.files:,} are allowed."
+        raise refusal("", "limits", message, _SMALLER)
+    return patches
 
 
 @dataclass

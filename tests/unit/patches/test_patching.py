@@ -1,13 +1,15 @@
 """What a diff may say, what is refused, and that the refusal says what to do."""
 
+from pathlib import Path
+
 import pytest
 
 from domain.patches import ChangeSet, PatchLimits
-from tests.unit.patches.building import applied, hunk, new_file, tree
+from tests.unit.patches.building import Git, applied, hunk, new_file, tree
 from workspace.patching import parse
 from workspace.refusal import PatchRefused
 
-FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b""}
+FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b"", "one": b"1\n"}
 GIT = "diff --git a/x b/x\n"
 SIDES = "--- a/x\n+++ b/x\n"
 EDIT = "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n"
@@ -27,37 +29,53 @@ def refusal(diff: str | bytes) -> str:
 # --- what is taken -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("diff", "path", "after"),
-    [
-        (SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
-        (GIT + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
-        (GIT + "index 123abcd..456abcd 100644\n" + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
-        (GIT + SIDES + EDIT + "\n\n", "x", b"one\n2\n3\n4\n5\n"),
-        (SIDES + "@@ -1,2 +1,2 @@ def f():\n-1\n+one\n 2\n", "x", b"one\n2\n3\n4\n5\n"),
-        (SIDES + "@@ -4,2 +4,3 @@\n 4\n 5\n+6\n", "x", b"1\n2\n3\n4\n5\n6\n"),
-        (SIDES + "@@ -1 +1,2 @@\n+0\n 1\n@@ -5 +6 @@\n-5\n+five\n", "x", b"0\n1\n2\n3\n4\nfive\n"),
-        ("--- a/d/y\n+++ b/d/y\n@@ -1,2 +1,2 @@\n-a\r\n+A\r\n b\r\n", "d/y", b"A\r\nb\r\n"),
-        ("--- a/end\n+++ b/end\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n", "end", b"1\n2\n"),
-        (
-            "--- a/end\n+++ b/end\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\\ No newline at end of file\n",
-            "end",
-            b"one\n2",
-        ),
-        ("--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "new", b"a\n"),
-        ("diff --git a/new b/new\nnew file mode 100644\nindex 0000000..e69de29\n", "new", b""),
-        (
-            "diff --git a/n w b/n w\nnew file mode 100644\n--- /dev/null\n+++ b/n w\t\n@@ -0,0 +1 @@\n+a\n",
-            "n w",
-            b"a\n",
-        ),
-        ('diff --git "a/\\303\\251" "b/\\303\\251"\nnew file mode 100644\n', "é", b""),
-        ("diff --git a/é b/é\nnew file mode 100644\n", "é", b""),
-        ("diff --git a/empty b/empty\n--- a/empty\n+++ b/empty\n@@ -0,0 +1 @@\n+a\n", "empty", b"a\n"),
-    ],
-)
+TAKEN = [
+    (SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
+    (GIT + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
+    (GIT + "index 123abcd..456abcd 100644\n" + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
+    (GIT + SIDES + EDIT + "\n\n", "x", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -1,2 +1,2 @@ def f():\n-1\n+one\n 2\n", "x", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -4,2 +4,3 @@\n 4\n 5\n+6\n", "x", b"1\n2\n3\n4\n5\n6\n"),
+    (SIDES + "@@ -1 +1,2 @@\n+0\n 1\n@@ -5 +6 @@\n-5\n+five\n", "x", b"0\n1\n2\n3\n4\nfive\n"),
+    ("--- a/d/y\n+++ b/d/y\n@@ -1,2 +1,2 @@\n-a\r\n+A\r\n b\r\n", "d/y", b"A\r\nb\r\n"),
+    ("--- a/end\n+++ b/end\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n", "end", b"1\n2\n"),
+    (
+        "--- a/end\n+++ b/end\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\\ No newline at end of file\n",
+        "end",
+        b"one\n2",
+    ),
+    ("--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "new", b"a\n"),
+    ("diff --git a/new b/new\nnew file mode 100644\nindex 0000000..e69de29\n", "new", b""),
+    (
+        "diff --git a/n w b/n w\nnew file mode 100644\n--- /dev/null\n+++ b/n w\t\n@@ -0,0 +1 @@\n+a\n",
+        "n w",
+        b"a\n",
+    ),
+    ('diff --git "a/\\303\\251" "b/\\303\\251"\nnew file mode 100644\n', "é", b""),
+    ("diff --git a/é b/é\nnew file mode 100644\n", "é", b""),
+    ("diff --git a/empty b/empty\n--- a/empty\n+++ b/empty\n@@ -0,0 +1 @@\n+a\n", "empty", b"a\n"),
+]
+
+
+@pytest.mark.parametrize(("diff", "path", "after"), TAKEN)
 def test_taken(diff: str, path: str, after: bytes) -> None:
     assert applied(FILES, parsed(diff)) == FILES | {path: after}
+
+
+def test_git_takes_it_the_same_way(tmp_path: Path) -> None:
+    git = Git(tmp_path)
+    base = git.tree(FILES)
+    for diff, path, after in TAKEN:
+        assert git.apply(base, diff.encode()) == FILES | {path: after}
+
+
+def test_a_file_becomes_a_folder_and_the_other_way_round(tmp_path: Path) -> None:
+    git = Git(tmp_path)
+    gone = "deleted file mode 100644\n--- a/{0}\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+    for before, after in (("n", "n/m"), ("n/m", "n")):
+        files = {before: b"a\n"}
+        diff = f"diff --git a/{before} b/{before}\n{gone.format(before)}".encode() + new_file(after)
+        assert applied(files, parse(diff, tree(files))) == git.apply(git.tree(files), diff) == {after: b"x\n"}
 
 
 def test_an_empty_line_of_context_may_have_lost_its_space() -> None:
@@ -169,6 +187,7 @@ def test_what_looks_like_a_header_inside_a_hunk_is_content() -> None:
         (SIDES + "@@ -900 +900 @@\n-5\n+five\n", "does not exist"),
         (SIDES + "@@ -0,2 +1,2 @@\n-1\n+one\n 2\n", "begins before"),
         (SIDES + "@@ -2 +2 @@\n-2\n+two\n", "ends without context"),
+        ("diff --git a/one b/one\n--- a/one\n+++ b/one\n@@ -1,0 +2 @@\n+new\n", "ends without context"),
         (GIT + SIDES + "@@ -1,0 +2 @@\n+new\n", "ends without context"),
         (SIDES + "@@ -1,2 +2,2 @@\n-1\n+one\n 2\n", "it begins at +1"),
         (SIDES + "@@ -3,2 +3,2 @@\n-3\n+three\n 4\n" + EDIT, "begins before the one above it ends"),
@@ -210,6 +229,8 @@ def test_a_link_or_submodule_is_not_read_through(mode: str) -> None:
 
 
 def test_a_diff_may_be_so_long_only() -> None:
+    with pytest.raises(PatchRefused, match="2 files, and 1 are allowed"):
+        parse(new_file("a") + new_file("b"), tree({}), PatchLimits(files=1))
     with pytest.raises(PatchRefused, match="30 are allowed"):
         parse(b"x" * 31, tree({}), PatchLimits(patch_bytes=30))
 
