@@ -159,7 +159,8 @@ class Dispatch:
         """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
         past = await runs.of_pull_request(self._services.database, repository.id, number)
         last = past[0].run if past else None
-        if last is None or last.reason is not ReasonCode.gate:
+        about_to_wait = is_judged and last is not None and not last.state.is_final  # it may have asked before that
+        if last is None or (last.reason is not ReasonCode.gate and not about_to_wait):
             return None
         asked = await gates.of_run(self._services.database, last.id)
         mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == self._guid]

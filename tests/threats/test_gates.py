@@ -23,6 +23,7 @@ from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.stories.driver import SECRET, Story, chapter
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
+from tests.stories.test_credentials import LEAKING
 from tests.threats.conftest import HURRIED
 from tests.threats.knocking import door, knock
 
@@ -422,6 +423,34 @@ async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tm
             assert ((await scene.run()).state, scene.conclusion) == ("completed", "success")
             assert scene.gate("protected_paths").conclusion == "success"
             await assert_sound(told)
+
+
+@SQLITE
+async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backend, tmp_path: Path) -> None:
+    """Forge hears of it after it asked and before the run waits: the run does not wait for nothing."""
+    running: list[Story] = []
+
+    async def interrupted(name: str, call: Call) -> dict[str, Any]:
+        if name == "wait for a person":
+            told = running.pop()
+            [pull] = [each for each in told.github.world.all_pulls() if told.comments(each)]
+            [comment] = told.comments(pull)
+            told.github.grant(pull.repository, told.github.user("carol"), "maintain")
+            await told.github.user("carol").reply(comment, "/forge dismiss made up for a test")
+            while not told.thread_answers(pull, comment):  # noqa: ASYNC110  # Forge is at work
+                await asyncio.sleep(0.05)
+        return await durable(name, call)
+
+    async with (
+        world(backend, tmp_path) as (github, clock, url),
+        chapter(github, clock, url, tmp_path, HURRIED, durable=interrupted) as told,
+    ):
+        running.append(told)
+        scene = await opened(told, {"app.py": LEAKING}, "review: {model: false}\n")
+        assert told.closed_gates(scene.pull) == ["security_findings: Void: there is nothing left to decide"]
+        assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
+        assert (await scene.run()).state == "completed"
+        await assert_sound(told)
 
 
 async def _nothing() -> dict[str, Any]:
