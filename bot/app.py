@@ -100,7 +100,7 @@ async def forge(
         await migrate(engine)
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
-        metrics = Metrics(database.bus)
+        metrics = Metrics(database.bus, database)
         host = _host(settings, database, clock)
         stack.push_async_callback(host.aclose)
         services = replace(

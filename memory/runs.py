@@ -14,7 +14,7 @@ from domain.replies import Past
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import gates, ledger
 from memory.database import Database, upsert
-from memory.tables import DeliveryRow, GateRow, PullRequestRow, RunRow
+from memory.tables import DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
 from safety.repetition import is_due
 
@@ -129,7 +129,10 @@ async def move(
             return False
         changes = {"state": target.value, "reason": reason.value, "detail": detail, **_times(before, target, now)}
         await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changes))
-        ledger.tell(session, run_id, _event(before, target), now, payload={"reason": reason.value, "detail": detail})
+        facts: dict[str, object] = {"reason": reason.value, "detail": detail}
+        if target is RunState.completed:
+            facts["calls"] = await session.scalar(select(func.count()).where(SpendRow.run_id == run_id)) or 0
+        ledger.tell(session, run_id, _event(before, target), now, payload=facts)
         return True
 
 

@@ -162,7 +162,8 @@ class StoredPurse:
             )
             if changed is not None:
                 await self._settle_circuit(session, changed, receipt.outcome is Outcome.answered, now)
-                facts = {"spend": reservation.id, "amount": amount, "outcome": receipt.outcome.value}
+                outcome, model = receipt.outcome.value, changed.model
+                facts = {"spend": reservation.id, "model": model, "amount": amount, "outcome": outcome}
                 self._tell(session, EventType.budget_settled, now, facts, receipt, amount)
         return amount
 
@@ -385,11 +386,11 @@ async def _lose(session: AsyncSession, now: datetime, *where: ColumnElement[bool
         update(SpendRow)
         .where(SpendRow.state == RESERVED, *where)
         .values(state=LOST, outcome=Outcome.lost.value, settled_at=now)
-        .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.amount)
+        .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.model, SpendRow.amount)
     )
     rows = lost.all()
-    for spend, run_id, phase, amount in rows:
-        facts = {"spend": spend, "amount": amount, "outcome": Outcome.lost.value}
+    for spend, run_id, phase, model, amount in rows:
+        facts = {"spend": spend, "model": model, "amount": amount, "outcome": Outcome.lost.value}
         ledger.tell(
             session,
             run_id,
