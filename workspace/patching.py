@@ -39,6 +39,15 @@ def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
     return ChangeSet(files=tuple(files))
 
 
+def paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
+    """The files that have to be there to be read when the diff is parsed.
+
+    :raises PatchRefused: it is no diff of text files, or too large.
+    """
+    there = (patch.path for patch in _within(limits, diff) if patch.new_mode is None)
+    return tuple(path for path in there if names.mistake(path) is None)
+
+
 def _within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
     """The files of a diff that is not too large to look at them one by one."""
     if len(diff) > limits.patch_bytes:
