@@ -1,0 +1,220 @@
+"""What all checks before one call of a model take in a large ledger, and how soon a decided run goes on."""
+
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, select, text
+from ulid import ULID
+
+from bot.clock import SystemClock
+from domain.configuration import Configuration
+from domain.events import EventType
+from domain.money import Limits, Outcome, Receipt, Reservation
+from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from memory.database import Database
+from memory.spend import StoredPurse
+from memory.tables import EventRow, RunRow, SpendRow
+from pipeline.services import Services
+from pipeline.watch import Watch
+from tests.databases import Backend, drop, fresh
+from tests.rows import run_row
+from tests.stories.driver import story
+from tests.stories.test_gates import opened
+
+EVENTS, SPEND, RUNS, REPOSITORIES = 100_000, 20_000, 2_000, 50
+ROUNDS, DECISIONS = 200, 9
+PLENTY = Limits(run=10**12, day=10**12, phase=dict.fromkeys(Phase, 10**12))
+TYPES = [EventType.tool_executed, EventType.budget_reserved, EventType.budget_settled, EventType.phase_entered]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
+    """Guards, stagnation, and the breakers with the reservation; a bare read and a bare write beside them."""
+    url = fresh(backend, tmp_path)
+    database = Database(url)
+    run = await _filled(database)
+    services = _Only(database)
+    watch = Watch(services, run, Phase.review, Configuration())  # pyright: ignore[reportArgumentType]
+    purse = StoredPurse(database, run, Phase.review, PLENTY, SystemClock())
+    reserved: list[Reservation] = []
+
+    async def empty() -> None:
+        async with database.transaction() as session:
+            await session.execute(text("SELECT 1"))
+
+    async def written() -> None:
+        async with database.transaction() as session:
+            await session.execute(text("UPDATE executors SET pid = pid"))
+
+    async def guards() -> None:
+        assert await watch.stopped() is None
+
+    async def reservation() -> None:
+        found = await purse.reserve(f"step {len(reserved)}", "anthropic:claude-haiku-4-5", 1)
+        assert isinstance(found, Reservation), found
+        reserved.append(found)
+
+    async def settle() -> None:
+        await purse.settle(reserved[-1], Receipt(outcome=Outcome.answered, amount=0))
+        async with database.transaction() as session:  # an iteration is one call: the limit of calls is not the matter
+            await session.execute(text("DELETE FROM spend WHERE step LIKE 'step %'"))
+
+    times = await _in_turn([empty, written, guards, reservation], settle)
+    print(
+        f"\n\nChecks before a call of a model on {backend}, {EVENTS:,} events and {SPEND:,} calls, median of {ROUNDS}"
+    )
+    _print("an empty call (SELECT 1 in a transaction)", times[0], times[0])
+    _print("an empty write that is made durable", times[1], times[0])
+    _print("guards, loops and stagnation", times[2], times[0])
+    _print("breakers, budgets and the reservation", times[3], times[0])
+    _print("all checks together", times[2] + times[3], times[0])
+    _print("  beyond an empty call and an empty write", times[2] + times[3] - times[0] - times[1], times[0])
+    await database.close()
+    drop(url)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_decision_to_going_on(backend: Backend, tmp_path: Path) -> None:
+    """From the moment a comment with `/forge approve` is stored to the run's going on, with the usual polling."""
+    seconds: list[float] = []
+    for number in range(DECISIONS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        url = fresh(backend, folder)
+        async with story(url, folder, queue_polling=0.2) as told:
+            _, _, carol, pull, _ = await opened(told)
+            await carol.comment(pull, "/forge approve")
+            await told.rest()
+            told.answers(pull)
+            told.questions(pull)
+            async with told.forge.services.database.transaction() as session:
+                accepted = await session.scalar(
+                    text(
+                        "SELECT max(received_at) FROM deliveries WHERE event = 'issue_comment' AND outcome = 'accepted'"
+                    )
+                )
+                moved = await session.scalar(
+                    select(EventRow.time).where(EventRow.type == EventType.run_resumed.value).limit(1)
+                )
+        drop(url)
+        assert accepted is not None
+        assert moved is not None
+        seconds.append((moved - _moment(accepted)).total_seconds())
+    median, worst = statistics.median(seconds), max(seconds)
+    print(f"\n\nDecision to going on, {backend}, {DECISIONS} times:")
+    print(f"median {median * 1000:.0f} ms, worst {worst * 1000:.0f} ms")
+    print(f"against the second it may take: {median:.2f}; against one look into a queue (0.2 s): {median / 0.2:.1f}")
+
+
+class _Only(Services):
+    """Services of which only the database and the clock are used."""
+
+    def __init__(self, database: Database) -> None:
+        object.__setattr__(self, "database", database)
+        object.__setattr__(self, "clock", SystemClock())
+
+
+async def _filled(database: Database) -> Run:
+    """A ledger as after some months, and the newest run, which works and has made some calls."""
+    chance, now = random.Random(4), datetime.now(UTC)
+    ids = [str(ULID.from_datetime(now - timedelta(minutes=RUNS - number))) for number in range(RUNS)]
+    rows = [run_row(each, number % REPOSITORIES, state="running") for number, each in enumerate(ids)]
+    run = Run(
+        id=ids[-1],
+        repository=RepositoryRef(installation_id=1, id=(RUNS - 1) % REPOSITORIES, owner="octo-org", name="shop"),
+        number=1,
+        head_sha="a",
+        base_sha="b",
+        trigger=Trigger.pull_request,
+        attempt=1,
+        fence=1,
+        state=RunState.running,
+    )
+    async with database.transaction() as session:
+        session.add_all([*rows[:-1], run_row(run.id, run.repository.id, state="running")])
+    await _insert(database, EventRow, [_event(chance, ids, now, number) for number in range(EVENTS)])
+    await _insert(database, SpendRow, [_spend(chance, ids, now, number) for number in range(SPEND)])
+    async with database.transaction() as session:
+        await session.execute(text("ANALYZE"))
+    return run
+
+
+def _event(chance: random.Random, ids: Sequence[str], now: datetime, number: int) -> dict[str, object]:
+    trace, moved = chance.choice(ids), number % 10 == 0
+    at = now - timedelta(minutes=3)
+    kind = EventType.run_started if moved else chance.choice(TYPES)
+    return {
+        "id": str(ULID()),
+        "trace": trace,
+        "time": at,
+        "source": "bench",
+        "type": kind.value,
+        "phase": "review",
+        "payload": {"step": f"question {number}", "amount": number},
+        "tokens": 0,
+        "cost": 0.0,
+        "duration": None,
+    }
+
+
+def _spend(chance: random.Random, ids: Sequence[str], now: datetime, number: int) -> dict[str, object]:
+    place = chance.randrange(len(ids) - 1)
+    at = now - timedelta(minutes=chance.randrange(60 * 24 * 30))
+    return {
+        "id": str(ULID()),
+        "run_id": ids[place],
+        "repository_id": place % REPOSITORIES,
+        "installation_id": 1,
+        "phase": "review",
+        "step": f"q{number}",
+        "model": "anthropic:claude-haiku-4-5",
+        "day": at.date().isoformat(),
+        "state": "settled",
+        "reserved": 1000,
+        "amount": 1000,
+        "input_tokens": 1000,
+        "output_tokens": 100,
+        "cache_read_tokens": 0,
+        "cache_write_tokens": 0,
+        "outcome": "answered",
+        "problem": "",
+        "seconds": 1.0,
+        "reserved_at": at,
+        "settled_at": at,
+    }
+
+
+async def _insert(
+    database: Database, table: type[RunRow | EventRow | SpendRow], rows: Sequence[dict[str, object]]
+) -> None:
+    for start in range(0, len(rows), 5_000):
+        async with database.transaction() as session:
+            await session.execute(insert(table), [*rows[start : start + 5_000]])
+
+
+async def _in_turn(
+    measured: Sequence[Callable[[], Awaitable[None]]], after: Callable[[], Awaitable[None]]
+) -> list[float]:
+    """The median seconds of each, taken in turn so that what else the machine does hits all of them."""
+    times: list[list[float]] = [[] for _ in measured]
+    for _ in range(ROUNDS):
+        for call, taken in zip(measured, times, strict=True):
+            started = time.perf_counter()
+            await call()
+            taken.append(time.perf_counter() - started)
+        await after()
+    return [statistics.median(taken) for taken in times]
+
+
+def _moment(stored: str | datetime) -> datetime:
+    moment = datetime.fromisoformat(stored) if isinstance(stored, str) else stored
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _print(name: str, seconds: float, baseline: float) -> None:
+    print(f"{name:45} {seconds * 1000:7.2f} ms   {seconds / baseline:6.1f}")
