@@ -97,6 +97,8 @@ async def test_a_revert_of_what_forge_approved_counts_once(told: Story) -> None:
         await told.rest()
         await carol.merge(undo)
         await told.rest()
+        told.reviews(undo)
+        told.answers(undo)
     assert len((await ladder.facts(told.forge.services.database, repository.id)).missed) == 1
     assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
 
@@ -111,6 +113,8 @@ async def test_words_about_another_repository_revert_nothing(told: Story) -> Non
     await told.rest()
     await carol.merge(undo)
     await told.rest()
+    told.reviews(undo)
+    told.answers(undo)
     assert "Automation level **3**" in (await answer(told, alice, pull, "/forge level")).body
 
 
