@@ -33,7 +33,7 @@ from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import circuits, ledger
-from memory.database import Database, insert_new
+from memory.database import Database, insert_new, upsert
 from memory.tables import BudgetRow, SpendRow
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
@@ -109,11 +109,11 @@ class StoredPurse:
         run = self._run
         since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
         granted = await session.scalar(select(BudgetRow.granted).where(BudgetRow.scope == _calls(run.id, self._phase)))
-        made = select(func.count()).where(SpendRow.run_id == run.id, SpendRow.phase == self._phase.value)
+        totals, calls = await _totals(session, run, self._phase, _day(now))
         return Facts(
             phase=self._phase,
-            totals=await _totals(session, run, self._phase, _day(now)),
-            calls=await session.scalar(made) or 0,
+            totals=totals,
+            calls=calls,
             granted=granted or 0,
             moves=await ledger.moves(session, run.id),
             recent=await _recent(session, run.repository.id, provider, since),
@@ -137,7 +137,7 @@ class StoredPurse:
         """How far each limit is used now."""
         async with self._database.transaction() as session:
             limits = await self._granted(session)
-            totals = await _totals(session, self._run, self._phase, _day(self._clock.now()))
+            totals, _ = await _totals(session, self._run, self._phase, _day(self._clock.now()))
         return uses(totals, limits, self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
@@ -341,7 +341,8 @@ async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
         return spent_of((await session.execute(select(*SUMS).where(*where))).one())
 
 
-async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> Totals:
+async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> tuple[Totals, int]:
+    """What counts against each limit, and how many calls the phase made; in one look, since it stands before each."""
     mine = SpendRow.run_id == run.id
     today = (SpendRow.installation_id == run.repository.installation_id) & (SpendRow.day == day)
     parts = (
@@ -351,9 +352,10 @@ async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> To
         today,
     )
     sums = (func.coalesce(func.sum(case((part, SpendRow.amount), else_=0)), 0) for part in parts)
-    row = (await session.execute(select(*sums).where(or_(mine, today)))).one()
-    own, whole, daily, installation = map(int, row)
-    return Totals(phase=own, run=whole, day=daily, installation=installation)
+    made = func.coalesce(func.sum(case((parts[0], 1), else_=0)), 0)
+    row = (await session.execute(select(*sums, made).where(or_(mine, today)))).one()
+    own, whole, daily, installation, calls = map(int, row)
+    return Totals(phase=own, run=whole, day=daily, installation=installation), calls
 
 
 async def _recent(session: AsyncSession, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
@@ -376,8 +378,7 @@ def _said(check: Check) -> dict[str, object]:
 async def _take_turn(session: AsyncSession, dialect: str, installation_id: int) -> None:
     """Hold the installation's row until the end of the transaction."""
     scope = f"installation:{installation_id}"
-    await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
-    await session.execute(update(BudgetRow).where(BudgetRow.scope == scope).values(granted=BudgetRow.granted))
+    await session.execute(upsert(dialect, BudgetRow, {"scope": scope, "granted": 0}, {"granted": BudgetRow.granted}))
 
 
 async def _lose(session: AsyncSession, now: datetime, *where: ColumnElement[bool]) -> int:
