@@ -88,6 +88,7 @@ async def test_decision_to_going_on(backend: Backend, tmp_path: Path) -> None:
         url = fresh(backend, folder)
         async with story(url, folder, queue_polling=0.2) as told:
             _, _, carol, pull, _ = await opened(told)
+            told.clock.move(seconds=5)  # GitHub tells seconds only: an answer must be younger than the question
             await carol.comment(pull, "/forge approve")
             await told.rest()
             told.answers(pull)
