@@ -7,6 +7,7 @@ insert. The turn is a row that is written first, so it holds across workers, pro
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, case, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -34,7 +35,7 @@ from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import circuits, ledger
 from memory.database import Database, insert_new, upsert
-from memory.tables import BudgetRow, SpendRow
+from memory.tables import BudgetRow, CircuitRow, SpendRow
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
 from safety.breakers import Call, Circuit, settled
@@ -90,8 +91,7 @@ class StoredPurse:
         async with self._database.transaction() as session:
             await _take_turn(session, self._database.dialect, self._run.repository.installation_id)
             await self._give_up(session, step, now)
-            limits = await self._granted(session)
-            facts = await self._facts(session, provider, step, now)
+            limits, facts = await self._known(session, provider, step, now)
             asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
             if asked.circuit != facts.circuit:
                 await circuits.store(session, self._run.repository.id, provider, asked.circuit)
@@ -105,21 +105,22 @@ class StoredPurse:
             self._tell(session, EventType.budget_reserved, now, told)
             return reservation
 
-    async def _facts(self, session: AsyncSession, provider: str, step: str, now: datetime) -> Facts:
+    async def _known(self, session: AsyncSession, provider: str, step: str, now: datetime) -> tuple[Limits, Facts]:
+        """The limits with what people granted, and the facts; in few looks, since they stand before each call."""
         run = self._run
         since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
-        granted = await session.scalar(select(BudgetRow.granted).where(BudgetRow.scope == _calls(run.id, self._phase)))
-        totals, calls = await _totals(session, run, self._phase, _day(now))
-        return Facts(
+        sums = await _sums(session, run, self._phase, _day(now), provider)
+        facts = Facts(
             phase=self._phase,
-            totals=totals,
-            calls=calls,
-            granted=granted or 0,
+            totals=sums.totals,
+            calls=sums.calls,
+            granted=sums.granted.calls,
             moves=await ledger.moves(session, run.id),
             recent=await _recent(session, run.repository.id, provider, since),
-            circuit=await circuits.load(session, run.repository.id, provider),
+            circuit=sums.circuit,
             caller=f"{run.id}/{step}",
         )
+        return self._within(sums.granted), facts
 
     def _tell_breakers(self, session: AsyncSession, asked: Allowance, before: Circuit, now: datetime) -> None:
         """Every trip and every warning is an event; a warning once per limit and execution."""
@@ -136,9 +137,8 @@ class StoredPurse:
     async def uses(self) -> Sequence[Use]:
         """How far each limit is used now."""
         async with self._database.transaction() as session:
-            limits = await self._granted(session)
-            totals, _ = await _totals(session, self._run, self._phase, _day(self._clock.now()))
-        return uses(totals, limits, self._phase)
+            sums = await _sums(session, self._run, self._phase, _day(self._clock.now()))
+        return uses(sums.totals, self._within(sums.granted), self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
         now = self._clock.now()
@@ -182,11 +182,9 @@ class StoredPurse:
         mine = (SpendRow.run_id == self._run.id, SpendRow.phase == self._phase.value, SpendRow.step == step)
         await _lose(session, now, *mine)
 
-    async def _granted(self, session: AsyncSession) -> Limits:
-        granted = await session.scalar(
-            select(BudgetRow.granted).where(BudgetRow.scope == _slice(self._run.id, self._phase))
-        )
-        return money.capped(money.raised(self._limits, self._phase, granted or 0), self._ceilings)
+    def _within(self, granted: Slice) -> Limits:
+        """The limits with what people granted, within the operator's ceilings."""
+        return money.capped(money.raised(self._limits, self._phase, granted.amount), self._ceilings)
 
     def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> SpendRow:
         return SpendRow(
@@ -341,8 +339,17 @@ async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
         return spent_of((await session.execute(select(*SUMS).where(*where))).one())
 
 
-async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> tuple[Totals, int]:
-    """What counts against each limit, and how many calls the phase made; in one look, since it stands before each."""
+class _Sums(NamedTuple):
+    """What counts against each limit, the calls of the phase, what people granted it, and the provider's circuit."""
+
+    totals: Totals
+    calls: int
+    granted: Slice
+    circuit: Circuit
+
+
+async def _sums(session: AsyncSession, run: Run, phase: Phase, day: str, provider: str = "") -> _Sums:
+    """All of it in one look."""
     mine = SpendRow.run_id == run.id
     today = (SpendRow.installation_id == run.repository.installation_id) & (SpendRow.day == day)
     parts = (
@@ -351,11 +358,25 @@ async def _totals(session: AsyncSession, run: Run, phase: Phase, day: str) -> tu
         today & (SpendRow.repository_id == run.repository.id),
         today,
     )
-    sums = (func.coalesce(func.sum(case((part, SpendRow.amount), else_=0)), 0) for part in parts)
+    amounts = (func.coalesce(func.sum(case((part, SpendRow.amount), else_=0)), 0) for part in parts)
     made = func.coalesce(func.sum(case((parts[0], 1), else_=0)), 0)
-    row = (await session.execute(select(*sums, made).where(or_(mine, today)))).one()
-    own, whole, daily, installation, calls = map(int, row)
-    return Totals(phase=own, run=whole, day=daily, installation=installation), calls
+    grants = (
+        select(BudgetRow.granted).where(BudgetRow.scope == scope).scalar_subquery()
+        for scope in (_slice(run.id, phase), _calls(run.id, phase))
+    )
+    circuit = (
+        select(CircuitRow.circuit)
+        .where(CircuitRow.repository_id == run.repository.id, CircuitRow.provider == provider)
+        .scalar_subquery()
+    )
+    row = (await session.execute(select(*amounts, made, *grants, circuit).where(or_(mine, today)))).one()
+    own, whole, daily, installation, calls, amount, more = (int(each or 0) for each in row[:-1])
+    return _Sums(
+        totals=Totals(phase=own, run=whole, day=daily, installation=installation),
+        calls=calls,
+        granted=Slice(amount=amount, calls=more),
+        circuit=Circuit() if row[-1] is None else Circuit.model_validate(row[-1]),
+    )
 
 
 async def _recent(session: AsyncSession, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
