@@ -11,7 +11,7 @@ WINDOW_MINUTES = 10
 """How long people have to stop a merge they were told of."""
 
 _ALLOWS = {
-    0: "Forge does nothing to the code unasked.",
+    0: "Forge reviews and shows what it found in its check; it comments only where somebody asks for the review.",
     1: "Forge comments; people fix, approve and merge.",
     2: "Forge also commits fixes of formatting and simple lint, and approves changes of low risk.",
     3: f"Forge also merges changes of low risk, {WINDOW_MINUTES} minutes after it told people so.",
@@ -23,6 +23,11 @@ _BOUNDS = "Never without green required checks, never in forks, never where prot
 def changed(before: int, after: int, why: str) -> str:
     """One line of a check's summary."""
     return f"Automation level {before} → {after}: {prose(why)}"
+
+
+def not_commented() -> str:
+    """For a review's summary at level 0."""
+    return "Automation is at level 0 here, so nothing was commented unasked: the findings are only in this check."
 
 
 def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | None, earned: int) -> str:

@@ -8,14 +8,15 @@ import structlog
 from pydantic import JsonValue
 
 from agents.reviewer import Checked
-from domain import gate_texts, texts
+from domain import gate_texts, ladder_texts, texts
 from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.review import Conclusion, Review
-from domain.runs import ReasonCode, Run, RunState
-from memory import checkpoints, findings, gates, runs, spend
+from domain.runs import ReasonCode, Run, RunState, Trigger
+from memory import checkpoints, findings, gates, ladder, runs, spend
 from pipeline import acting, configuration, threads
+from pipeline.automation import held
 from pipeline.beginning import Settings, begun
 from pipeline.drawing import Drawing
 from pipeline.gates import AtGate, show_all, show_void
@@ -26,6 +27,7 @@ from pipeline.publish import choose_inline
 from pipeline.purging import purge_copies
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.services import Services
+from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
 
 log = structlog.get_logger(__name__)
@@ -193,6 +195,8 @@ class ReviewRun:
     async def _post(self, settings: Settings) -> JsonValue:
         """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
         review, inline, before = await self._said(settings)
+        if inline and not await self._may_comment(settings):
+            return ladder_texts.not_commented()
         try:
             if inline and not settings.configuration.review.dry_run:
                 await self._publisher.post_review(self._run, review, inline, before)
@@ -200,6 +204,12 @@ class ReviewRun:
             log.warning("review.unposted", run=self._run.id, error=str(error))
             return texts.unposted(error)
         return None
+
+    async def _may_comment(self, settings: Settings) -> bool:
+        """At the lowest level of automation Forge comments only where somebody asked for the review."""
+        reached = await ladder.level(self._services.database, self._run.repository.id)
+        facts = ActFacts(asked=self._run.trigger is not Trigger.pull_request)
+        return allows(held(reached, settings.configuration.ladder), Act.comment, facts).allowed
 
     def _layer(self, settings: Settings) -> ModelLayer:
         mirror = self._drawing.mirror

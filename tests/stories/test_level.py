@@ -131,3 +131,29 @@ async def test_merging_with_the_verdict_is_an_approval(told: Story) -> None:
     await carol.merge(pull)
     await told.rest()
     assert "approval rate 10 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None:
+    repository, alice = told.repository({"app.py": "VALUE = 1\n"})
+    ann = told.github.user("ann")
+    told.github.grant(repository, ann, "admin")
+    head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.comments(pull)
+    await ann.comment(pull, "/forge level 0")
+    await told.rest()
+    told.answers(pull)
+
+    other = await alice.push(repository, "other", {"app.py": "import sys\n\nprint(no_one)\n"}, base="main")
+    second = await alice.open_pull_request(repository, "other")
+    await told.rest()
+    assert told.comments(second) == []
+    assert "nothing was commented unasked" in (told.check(repository, other).summary or "")
+    assert told.check(repository, other).conclusion == "failure"
+    told.clock.move(seconds=2)
+    await alice.comment(second, "/forge review full")
+    await told.rest()
+    told.answers(second)
+    assert told.comments(second)
+    assert told.check(repository, head).conclusion == "failure"
