@@ -369,6 +369,9 @@ class _Code:
     async def packages(self, tree: str) -> tuple[str, ...]:
         return ()
 
+    async def has_tests(self, tree: str) -> bool:
+        return True
+
 
 @pytest.mark.parametrize(
     ("from_fork", "trusted", "looked_at"), [(True, False, False), (False, False, True), (True, True, True)]
