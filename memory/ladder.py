@@ -1,15 +1,16 @@
 """Keeps the automation level of each repository, and what it is decided from: real outcomes (SPEC S10).
 
-Runs are the completed ones that looked at something. A finding counts as a false positive as long as a person's
-dismissal of it stands. What people decided are their answers at gates, except those about money and guards, which say
-nothing about the change, and what became of pull requests, see :func:`decide`.
+A head counts as one run, from the first completed one that looked at something: whoever asks for more reviews of it
+does not climb. A finding counts as a false positive as long as a person's dismissal of it stands. What people decided
+are their answers at gates, except those about money and guards, which say nothing about the change, and what became of
+pull requests, see :func:`decide`.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import case, func, select, update
+from sqlalchemy import ColumnElement, and_, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -135,13 +136,17 @@ async def miss(
         return True
 
 
-async def decide(database: Database, run: Run, approved: bool, by_login: str, now: datetime) -> None:
+async def decide(
+    database: Database, run: Run, approved: bool, by_login: str, now: datetime, *, own: bool = False
+) -> None:
     """Record what a person decided by merging the head of a run, once per run.
 
     Merged after the verdict approve is an approval; merged although changes were requested is none. A pull request
     that is closed without being merged says nothing about the verdict, and what Forge merges decides nothing.
+
+    :param own: the author merged it, which says nothing about the verdict either; that it was merged is still known.
     """
-    await _once(database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login})
+    await _once(database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login, "own": own})
 
 
 async def was_approved(database: Database, run_id: str) -> bool:
@@ -219,28 +224,31 @@ def _tell(
 
 
 async def _runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
-    """The newest completed runs, oldest first."""
-    completed = (
-        select(RunRow.id, RunRow.number, RunRow.finished_at)
-        .where(
-            RunRow.repository_id == repository_id,
-            RunRow.state == RunState.completed.value,
-            RunRow.reason == ReasonCode.none.value,
-            RunRow.finished_at.is_not(None),
-        )
-        .order_by(RunRow.id.desc())
+    """The newest heads that completed runs looked at, oldest first, each at the moment it was first."""
+    looked_at = (
+        select(RunRow.head_sha, func.min(RunRow.finished_at))
+        .where(*_counted(repository_id))
+        .group_by(RunRow.head_sha)
+        .order_by(func.min(RunRow.id).desc())
         .limit(RUNS_NEEDED)
     )
-    found = (await session.execute(completed)).all()
-    counts = await _findings(session, repository_id, [row.id for row in found], {row.number for row in found})
-    records = [RunRecord(row.finished_at, *counts.get(row.id, (0, 0))) for row in found]
+    found = [(head, at) for head, at in await session.execute(looked_at)]
+    counts = await _findings(session, repository_id, [head for head, _ in found])
+    records = [RunRecord(at, *counts.get(head, (0, 0))) for head, at in found]
     return sorted(records, key=lambda record: record.at)
 
 
-async def _findings(
-    session: AsyncSession, repository_id: int, run_ids: Sequence[str], numbers: set[int]
-) -> dict[str, tuple[int, int]]:
-    """Run id → findings its review carries, and how many of them people dismissed."""
+def _counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        RunRow.repository_id == repository_id,
+        RunRow.state == RunState.completed.value,
+        RunRow.reason == ReasonCode.none.value,
+        RunRow.finished_at.is_not(None),
+    )
+
+
+async def _findings(session: AsyncSession, repository_id: int, heads: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Head → findings that reviews of it posted, and how many of them people dismissed."""
     dismissed = (
         select(DismissalRow.id)
         .where(
@@ -252,15 +260,12 @@ async def _findings(
         .exists()
     )
     query = (
-        select(FindingRow.posted_by, func.count(), func.sum(case((dismissed, 1), else_=0)))
-        .where(
-            FindingRow.repository_id == repository_id,
-            FindingRow.number.in_(numbers),
-            FindingRow.posted_by.in_(run_ids),
-        )
-        .group_by(FindingRow.posted_by)
+        select(RunRow.head_sha, func.count(), func.sum(case((dismissed, 1), else_=0)))
+        .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.number == RunRow.number))
+        .where(*_counted(repository_id), RunRow.head_sha.in_(heads), FindingRow.repository_id == repository_id)
+        .group_by(RunRow.head_sha)
     )
-    return {str(run_id): (posted, int(wrong)) for run_id, posted, wrong in await session.execute(query)}
+    return {str(head): (posted, int(wrong)) for head, posted, wrong in await session.execute(query)}
 
 
 async def _at_gates(session: AsyncSession, repository_id: int) -> list[Decided]:
@@ -289,7 +294,11 @@ async def _on_pull_requests(session: AsyncSession, repository_id: int) -> list[D
     )
     query = (
         select(EventRow.time, EventRow.payload)
-        .where(EventRow.trace.in_(recent.scalar_subquery()), EventRow.type == EventType.feedback_decided.value)
+        .where(
+            EventRow.trace.in_(recent.scalar_subquery()),
+            EventRow.type == EventType.feedback_decided.value,
+            EventRow.payload["own"].as_boolean().is_not(True),
+        )
         .order_by(EventRow.time.desc())
         .limit(_DECISIONS)
     )

@@ -138,7 +138,8 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
         return
     if review.decision in {Decision.approve, Decision.request_changes}:
         approved = review.decision is Decision.approve
-        await ladder.decide(services.database, run, approved, command.sender.login, services.clock.now())
+        by, own = command.sender, command.sender.id == live.author_id
+        await ladder.decide(services.database, run, approved, by.login, services.clock.now(), own=own)
 
 
 async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:

@@ -133,6 +133,21 @@ async def test_merging_with_the_verdict_is_an_approval(told: Story) -> None:
     assert "approval rate 10 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
 
 
+async def test_merging_ones_own_change_is_no_approval(told: Story) -> None:
+    _, alice, _, pull, _ = await opened(told)
+    await alice.merge(pull)
+    await told.rest()
+    assert "approval rate 0 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
+
+
+async def test_another_review_of_the_same_head_is_no_further_run(told: Story) -> None:
+    _, alice, _, pull, _ = await opened(told)
+    told.clock.move(seconds=2)
+    await answer(told, alice, pull, "/forge review full")
+    assert len(await told.runs()) == 2
+    assert "1 completed runs of at least 50" in (await answer(told, alice, pull, "/forge level")).body
+
+
 async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None:
     repository, alice = told.repository({"app.py": "VALUE = 1\n"})
     ann = told.github.user("ann")

@@ -151,6 +151,22 @@ async def test_completed_runs_count_with_what_they_posted(database: Database) ->
     assert list(known.runs) == [RunRecord(at(1), 3, 1), RunRecord(at(2), 1, 0)]
 
 
+async def test_a_head_counts_once_however_often_it_is_reviewed(database: Database) -> None:
+    first, again, pushed = run(1), run(5, number=1), run(6, number=1)
+    again.head_sha, again.attempt = first.head_sha, 2
+    found = [finding(first, "F-A", 1), finding(first, "F-B", 1), finding(again, "F-C", 1), finding(pushed, "F-D", 1)]
+    await keep(database, [first, again, pushed, *found, dismissal("F-A", 1), dismissal("F-C", 1)])
+    assert list((await ladder.facts(database, 10)).runs) == [RunRecord(at(1), 3, 2), RunRecord(at(6), 1, 0)]
+
+
+async def test_an_author_who_merges_decides_nothing_about_the_verdict(database: Database) -> None:
+    await keep(database, [run(1), run(2)])
+    await ladder.decide(database, as_run(run(1)), True, "alice", at(5), own=True)
+    await ladder.decide(database, as_run(run(2)), False, "alice", at(6), own=True)
+    assert list((await ladder.facts(database, 10)).decisions) == []
+    assert await ladder.was_approved(database, run(1).id)
+
+
 async def test_no_more_runs_are_read_than_the_highest_level_needs(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, RUNS_NEEDED + 20)])
     known = await ladder.facts(database, 10)
