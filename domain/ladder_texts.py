@@ -40,7 +40,7 @@ def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | N
     """
     parts = [f"Automation level **{level}** ({name}) of at most {max_level}. {_ALLOWS[level]} {_BOUNDS}"]
     if pinned is not None:
-        parts.append(f"The configuration pins it: `ladder.pinned: {pinned}`.")
+        parts.append(f"The configuration pins it: `ladder.pinned: {pinned}`. Level {earned} was reached.")
     elif earned > level:
         parts.append(f"Level {earned} was reached; the configuration allows {max_level}.")
     parts.append(f"{prose(reason.text)}.")

@@ -80,7 +80,6 @@ class LadderFacts:
     """What is known about a repository.
 
     :param since: when its level last changed or was set; None: never.
-    :param pinned: the level an admin pinned, if any.
     :param runs: its completed runs, oldest first; the newest :data:`RUNS_NEEDED` are enough.
     :param missed: when each critical bug that was missed became known.
     :param decisions: oldest first; the newest 200 are enough, as what came before weighs less than a billionth.
@@ -88,7 +87,6 @@ class LadderFacts:
 
     level: int = START
     since: datetime | None = None
-    pinned: int | None = None
     runs: Sequence[RunRecord] = ()
     missed: Sequence[datetime] = ()
     decisions: Sequence[Decided] = ()
@@ -100,12 +98,12 @@ class Move(StrEnum):
     stays = "stays"
     rises = "rises"  # the next row is met
     falls = "falls"  # its own row is broken
-    pinned = "pinned"  # an admin or the configuration holds it
+    pinned = "pinned"  # the configuration holds another or the same one; what was reached stays until it does not
     capped = "capped"  # the configuration allows no higher one
 
 
 class LadderVerdict(BaseModel):
-    """The level that holds from now on.
+    """The level that is reached from now on. What may be acted on is it or the pinned one, within the bounds.
 
     :param before: the level until now.
     :param at: the moment of the decision; where the level changed, the next ``since``.
@@ -126,9 +124,11 @@ class LadderVerdict(BaseModel):
 
 
 def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict:
-    """The level that holds from now on: at most one above or below, and never outside the bounds.
+    """The level that is reached from now on: at most one above or below, and never above the highest allowed.
 
-    :param bounds: the section ``ladder`` of the repository's configuration. Of two pins the lower one holds.
+    A pinned level is not reached: what was before stays, so that it goes on from there once the pin is gone.
+
+    :param bounds: the section ``ladder`` of the repository's configuration.
     :param now: UTC.
     """
     level, move, text, measured = _moved(facts, bounds)
@@ -159,12 +159,11 @@ class _Measure:
 
 
 def _moved(facts: LadderFacts, bounds: Ladder) -> tuple[int, Move, str, list[_Measure]]:
-    pins = [pin for pin in (facts.pinned, bounds.pinned) if pin is not None]
-    if pins:
-        level = min(*pins, bounds.max_level)
+    if bounds.pinned is not None:
+        level = min(bounds.pinned, bounds.max_level)
         held = _limits(facts, level)
         although = "" if _are_met(held) else f", although it would fall: {_unmet(held)}"
-        return level, Move.pinned, f"Level {level} is pinned{although}", held
+        return facts.level, Move.pinned, f"Level {level} is pinned{although}", held
     if facts.level > bounds.max_level:
         text = f"Level {bounds.max_level} is the highest that the configuration allows"
         return bounds.max_level, Move.capped, text, []

@@ -64,6 +64,18 @@ async def test_a_pinned_level_is_not_set(told: Story) -> None:
     assert "The configuration pins it" in said
 
 
+async def test_a_pin_leaves_what_was_reached(told: Story) -> None:
+    repository, _, carol, pull, _ = await opened(told)
+    await answer(told, carol, pull, "/forge level 2")
+    await carol.push(repository, "main", {".github/forge.yml": "ladder: {pinned: 4}\n"})
+    await answer(told, carol, pull, "/forge missed carts lose their contents")
+    said = (await answer(told, carol, pull, "/forge level")).body
+    assert "Automation level **4** (acts alone at low risk)" in said
+    assert "`ladder.pinned: 4`. Level 2 was reached." in said
+    await carol.push(repository, "main", {".github/forge.yml": "{}\n"})
+    assert "Automation level **2** (acts)" in (await answer(told, carol, pull, "/forge level")).body
+
+
 async def test_a_missed_bug_costs_a_level(told: Story) -> None:
     repository, alice, carol, pull, head = await opened(told)
     await answer(told, carol, pull, "/forge level 3")

@@ -212,19 +212,18 @@ def test_without_findings_nothing_was_a_false_positive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "pinned", "level", "move"),
+    ("bounds", "level", "move"),
     [
-        (Ladder(pinned=3), None, 3, Move.pinned),
-        (Ladder(), 0, 0, Move.pinned),
-        (Ladder(pinned=3), 2, 2, Move.pinned),
-        (Ladder(pinned=3, max_level=1), 4, 1, Move.pinned),
-        (Ladder(max_level=1), None, 1, Move.stays),
-        (Ladder(max_level=0), None, 0, Move.capped),
-        (Ladder(max_level=2), None, 2, Move.rises),
+        (Ladder(pinned=3), 1, Move.pinned),
+        (Ladder(pinned=0), 1, Move.pinned),
+        (Ladder(pinned=3, max_level=0), 1, Move.pinned),
+        (Ladder(max_level=1), 1, Move.stays),
+        (Ladder(max_level=0), 0, Move.capped),
+        (Ladder(max_level=2), 2, Move.rises),
     ],
 )
-def test_pins_and_caps(bounds: Ladder, pinned: int | None, level: int, move: Move) -> None:
-    verdict = evaluate(replace(_ready(1), pinned=pinned), bounds, _at(99))
+def test_a_cap_is_reached_and_a_pin_is_not(bounds: Ladder, level: int, move: Move) -> None:
+    verdict = evaluate(_ready(1), bounds, _at(99))
     assert (verdict.level, verdict.move, verdict.before) == (level, move, 1)
 
 
@@ -237,8 +236,8 @@ def test_a_cap_takes_more_than_one_level_at_once_and_the_way_up_is_earned_again(
 
 
 def test_a_pin_holds_and_says_what_it_holds_against() -> None:
-    facts = LadderFacts(level=2, pinned=2, runs=_runs(60, dismissed=3))
-    verdict = evaluate(facts, ANY, _at(61))
+    facts = LadderFacts(level=2, runs=_runs(60, dismissed=3))
+    verdict = evaluate(facts, Ladder(pinned=2), _at(61))
     assert (verdict.level, verdict.changed) == (2, False)
     assert verdict.reason.text == (
         "Level 2 is pinned, although it would fall: "
