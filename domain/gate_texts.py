@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import Gate, GateState
+from domain.gates import SLICED, Gate, GateState
 from domain.money import shown
 from domain.neutral import code, prose
 from domain.texts import CheckText, reasons
@@ -115,6 +115,8 @@ def _answer(gate: Gate) -> str:
 
 
 def _consequence(gate: Gate) -> str:
+    if gate.name in SLICED and gate.state in {GateState.rejected, GateState.expired}:
+        return "The model is asked no more; the review ends with what there is."
     match gate.state:
         case GateState.rejected:
             return "The run ends here. A push, or `/forge review full`, begins a new one."

@@ -256,6 +256,11 @@ def not_reviewed_again(head_sha: str, why: str) -> str:
     return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
 
 
+def budget_waits() -> str:
+    """For somebody who may not let a stopped run go on, and asks for a new one."""
+    return "A guard or a budget waits here for a person with the role write; a new review would be a way around it."
+
+
 def nothing_to_review() -> str:
     return "There is no open pull request here to review."
 

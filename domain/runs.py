@@ -49,7 +49,7 @@ _MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.pending: frozenset({RunState.running, RunState.cancelled, RunState.failed}),
     RunState.running: frozenset({RunState.waiting, RunState.completed, RunState.failed, RunState.cancelled}),
     RunState.waiting: frozenset({RunState.running, RunState.failed, RunState.cancelled}),
-    RunState.completed: frozenset(),
+    RunState.completed: frozenset({RunState.running}),  # a dismissal leaves a question that was not asked yet
     RunState.failed: frozenset(),
     RunState.cancelled: frozenset(),
 }

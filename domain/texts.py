@@ -61,6 +61,15 @@ def queued_for_merge(number: int, head_sha: str, review: Review | None, *, is_ex
     )
 
 
+def same_head(number: int, own: CheckText) -> CheckText:
+    """For a check that would pass, while another pull request with the same head does not."""
+    why = (
+        f"This head is also that of #{number}, whose review has not passed, and a check counts for every pull request "
+        "of its head.\n\n**Next:** settle that one, then press **Review again** here."
+    )
+    return CheckText(f"Held back by #{number}", f"{why}\n\n{own.summary}", own.text)
+
+
 def over_quota(reason: str) -> CheckText:
     return CheckText(
         "Too many reviews",
@@ -226,6 +235,8 @@ def _next(review: Review) -> str:
             "have a person review this change. To let layers 1 and 2 be enough, "
             "set `review: {model: false}` in `.github/forge.yml` on the default branch."
         )
+    if "gate.unasked" in codes:
+        return "wait a moment: what was not asked while findings blocked is asked now."
     if "gate.waiting" in codes:
         return "somebody who may decides at the gate below: with its buttons, or with a comment."
     if review.decision is Decision.require_human:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, select, update
 
 from domain.events import EventType
 from domain.ids import new_id
-from domain.review import Review
-from domain.runs import Phase, Run
+from domain.review import Conclusion, Review
+from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import findings, ledger
 from memory.database import Database
 from memory.tables import CheckpointRow, RunRow
@@ -90,6 +91,30 @@ async def latest_review(
     async with database.transaction() as session:
         row = await session.scalar(query if before is None else query.where(RunRow.id < before))
         return None if row is None else Review.model_validate(row.output)
+
+
+async def disagreeing(database: Database, run: Run) -> Sequence[int]:
+    """Other pull requests with the same head whose newest run there does not let it pass: checks belong to heads.
+
+    What was closed or superseded, and what the configuration leaves out, holds nothing back.
+    """
+    query = (
+        select(RunRow.number, RunRow.state, RunRow.reason, CheckpointRow.output)
+        .outerjoin(CheckpointRow, (CheckpointRow.run_id == RunRow.id) & (CheckpointRow.phase == Phase.review.value))
+        .where(RunRow.repository_id == run.repository.id, RunRow.head_sha == run.head_sha, RunRow.number != run.number)
+        .order_by(RunRow.id)
+    )
+    async with database.transaction() as session:
+        newest = {row.number: row for row in await session.execute(query)}
+    return [number for number, row in newest.items() if _holds_back(row.state, row.reason, row.output)]
+
+
+def _holds_back(state: str, reason: str, output: dict[str, Any] | None) -> bool:
+    if reason in {ReasonCode.closed.value, ReasonCode.superseded.value, ReasonCode.excluded.value}:
+        return False
+    if state == RunState.completed.value:
+        return output is not None and output["conclusion"] != Conclusion.success.value
+    return True
 
 
 async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:

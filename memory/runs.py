@@ -259,7 +259,7 @@ _EVENTS = {
 
 
 def _event(before: str, target: RunState) -> EventType:
-    if before == RunState.waiting.value and target is RunState.running:
+    if before in {RunState.waiting.value, RunState.completed.value} and target is RunState.running:
         return EventType.run_resumed
     return _EVENTS[target]
 

@@ -10,10 +10,12 @@ from domain.money import NO_SLICE, Slice, micro
 from domain.runs import Phase, RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
 from memory import gates, ledger, runs, spend
+from pipeline import configuration
 from pipeline.services import Services
 from pipeline.standing import Standing, look
 from safety.authority import Facts, authorise, waived
 from safety.authority import Gate as Rule
+from safety.gates import strictest
 
 
 @dataclass(frozen=True)
@@ -202,14 +204,16 @@ def _stale(gate: Gate, saying: Saying) -> str | None:
     """Why the answer is not about what the gate asks now."""
     if saying.seen_head is not None and not gate.head_sha.startswith(saying.seen_head):
         return gate_replies.other_head(gate, saying.seen_head)
-    if saying.seen_head is None and saying.written_at is not None and saying.written_at < gate.asked_at:
+    asked = gate.asked_at.replace(microsecond=0)  # as GitHub cuts the moment of writing
+    if saying.seen_head is None and saying.written_at is not None and saying.written_at < asked:
         return gate_replies.asked_after(gate)
     return None
 
 
 async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender) -> Refused | bool:
     """Whether they may, and if so whether a rule was waived for them."""
-    rule = Rule(gate.request.role, gate.request.not_author, gate.request.not_requester)
+    role = strictest(gate.request.role, await _configured(services, gate))
+    rule = Rule(role, gate.request.not_author, gate.request.not_requester)
     standing = await look(services, gate.repository, None if gate.request.on_issue else gate.number, sender)
     facts = await _facts(services, gate, standing)
     refused = authorise(asked, facts, rule)
@@ -229,6 +233,14 @@ async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashComman
     }
     await ledger.note_refusal(services.database, gate.run_id, {**payload, "cause": guid}, services.clock.now())
     return refused
+
+
+async def _configured(services: Services, gate: Gate) -> str | None:
+    """The role that the configuration asks for now, if somebody raised it while the gate waits."""
+    ceilings = services.ceilings.of_configuration
+    loaded = await configuration.load(services.host, services.database, gate.repository, ceilings)
+    configured = loaded.configuration.gates.get(gate.name)
+    return None if configured is None else configured.role
 
 
 async def _facts(services: Services, gate: Gate, standing: Standing) -> Facts:

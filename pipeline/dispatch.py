@@ -27,7 +27,7 @@ from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound
 from domain.gates import Choice, Gate
 from domain.ports import PullRequest
 from domain.review import Conclusion
-from domain.runs import ReasonCode, RepositoryRef, Run
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Admission, Candidate
@@ -43,6 +43,7 @@ from pipeline.services import Services
 from pipeline.standing import give_ok, look
 from pipeline.threads import note
 from safety.authority import authorise
+from safety.gates import UNASKED
 
 log = structlog.get_logger(__name__)
 
@@ -159,6 +160,8 @@ class Dispatch:
         """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
         past = await runs.of_pull_request(self._services.database, repository.id, number)
         last = past[0].run if past else None
+        if last is not None and is_judged and await self._has_more_to_ask(last):
+            return [last.model_dump(mode="json"), self._guid]
         about_to_wait = is_judged and last is not None and not last.state.is_final  # it may have asked before that
         if last is None or (last.reason is not ReasonCode.gate and not about_to_wait):
             return None
@@ -167,6 +170,13 @@ class Dispatch:
         if not mine and not is_judged:
             return None
         return [last.model_dump(mode="json"), mine[-1] if mine else self._guid]
+
+    async def _has_more_to_ask(self, run: Run) -> bool:
+        """Whether a dismissal took away what blocked, so that a run that was over has to ask what it had not asked."""
+        if run.state is not RunState.completed or not await runs.is_current(self._services.database, run):
+            return False
+        review = await checkpoints.load_review(self._services.database, run)
+        return review is not None and any(reason.code == UNASKED for reason in review.reasons)
 
     async def _answer(self, command: DecideGate) -> str:
         """Do what a button of a gate's check says."""

@@ -167,11 +167,13 @@ class WorkflowEngine:
                 return await dispatch(services, guid, repeats or guid)
 
         @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
-        async def review_run(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+        async def review_run(run_id: str, asks_again: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
                 run = await runs.get(services.database, run_id)
-                if run is None or run.state in {RunState.completed, RunState.failed}:
-                    return "unknown run" if run is None else "over"
+                if run is None:
+                    return "unknown run"
+                if run.state is RunState.failed or (run.state is RunState.completed and not asks_again):
+                    return "over"
                 return await ReviewRun(services, run, DBOS.workflow_id).execute()
 
         @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)

@@ -4,7 +4,7 @@ from functools import partial
 
 from dbos import DBOS, EnqueueOptions
 
-from domain.runs import Run
+from domain.runs import Run, RunState
 from pipeline.names import APP_VERSION, RUN, RUNS
 from pipeline.steps import noted
 
@@ -15,11 +15,14 @@ async def queue(run: Run) -> None:
 
 
 async def go_on(run: Run, cause: str) -> None:
-    """Queue a run that waits for people once more: it finds what was answered.
+    """Queue a run that waits for people, or has something left to ask them: it finds what was answered.
 
     :param cause: the gate or delivery that makes it go on; the same cause does so once.
     """
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, _options(run, f"{run.id}/{cause}"), run.id))
+    asks_again = run.state is RunState.completed
+    await noted(
+        partial(DBOS.enqueue_workflow_with_options_async, _options(run, f"{run.id}/{cause}"), run.id, asks_again)
+    )
 
 
 def _options(run: Run, workflow_id: str) -> EnqueueOptions:

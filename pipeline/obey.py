@@ -12,6 +12,7 @@ from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, Halted, RateLimited
 from domain.findings import Finding
+from domain.gates import SLICED
 from domain.money import Use
 from domain.replies import Answer
 from domain.runs import Phase, ReasonCode, RepositoryRef, Run, Trigger
@@ -19,6 +20,7 @@ from domain.slash import (
     ENTRIES,
     AboutFinding,
     AboutGate,
+    Approve,
     Dismiss,
     Level,
     Mistake,
@@ -35,7 +37,8 @@ from pipeline.deciding import AtGates, waiting
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
-from safety.authority import authorise
+from safety.authority import Gate, authorise, refusal
+from safety.gates import is_grave, request
 from safety.money import limits_of
 
 
@@ -212,6 +215,10 @@ class Obedience:
             return replies.head_moved(head)
         if standing.gives_ok and not await self._journal.step("give the ok", lambda: self._give_ok(head)):
             return replies.head_moved(head)
+        if await self._journal.step("does a budget wait", self._is_stopped):
+            refused = refusal(standing.role, "write")
+            if refused is not None:
+                return replies.budget_waits()
         outcome = await self._runs.review(
             ReviewPullRequest(
                 repository=command.repository,
@@ -225,6 +232,14 @@ class Obedience:
         if not outcome.startswith("run "):
             return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
+
+    async def _is_stopped(self) -> JsonValue:
+        """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""
+        command = self._command
+        there = await gates.of_pull_request(
+            self._services.database, command.repository.id, command.number, waiting=True
+        )
+        return any(gate.name in SLICED for gate in there)
 
     async def _give_ok(self, head_sha: str) -> JsonValue:
         """The ok is for a head that was there when it was written: one pushed since is not meant (T-F3).
@@ -298,6 +313,9 @@ class Obedience:
             finding.fingerprint
         )
         if isinstance(asked, Dismiss):
+            refused = await self._below_its_gate(finding)
+            if refused is not None:
+                return refused
             if known is not None:
                 return replies.already_dismissed(finding, known)
             await self._dismiss(finding, asked.reason)
@@ -307,6 +325,23 @@ class Obedience:
         undone = await dismissals.undo(self._services.database, repository, finding, self._services.clock.now())
         await reconclude.check(self._services, repository, number, self._guid)
         return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
+
+    async def _below_its_gate(self, finding: Finding) -> str | None:
+        """A finding about which `security_findings` is asked takes that gate's role to dismiss, too."""
+        services, command = self._services, self._command
+        review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
+        there = () if review is None else review.findings
+        if not is_grave(finding) or finding.fingerprint not in {each.fingerprint for each in there}:
+            return None
+        ceilings = services.ceilings.of_configuration
+        loaded = await configuration.load(services.host, services.database, command.repository, ceilings)
+        wanted = request("security_findings", Phase.review, "", "", (), loaded.configuration)
+        standing = await look(services, command.repository, command.number, command.sender)
+        refused = authorise(Approve(), standing.facts, Gate(wanted.role, wanted.not_author))
+        if refused is None:
+            return None
+        await self._note(refused)
+        return replies.refused(refused.model_copy(update={"verb": Verb.dismiss}), command.sender.login)
 
     async def _dismiss(self, finding: Finding, reason: str) -> None:
         command, services = self._command, self._services

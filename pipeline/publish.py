@@ -21,7 +21,7 @@ from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.texts import CheckText
-from memory import findings, gates, halts, outbox, runs
+from memory import checkpoints, findings, gates, halts, outbox, runs
 from memory.database import Database
 
 log = structlog.get_logger(__name__)
@@ -60,6 +60,7 @@ class Publisher:
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
+        conclusion, text = await self._agreed(run, conclusion, text)
         check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
         await self._update(run, CONCLUDED, check)
 
@@ -245,7 +246,20 @@ class Publisher:
 
     async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
         """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""
+        conclusion, text = await self._agreed(run, conclusion, text)
         await self._update(run, f"concluded by {cause}", _check(run, "completed", text, conclusion))
+
+    async def _agreed(self, run: Run, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
+        """What the check says where another open pull request has the same head: its newest check counts for all.
+
+        So a head passes only where nothing speaks against it, in whichever pull request that was asked.
+        """
+        if conclusion is not Conclusion.success:
+            return conclusion, text
+        for number in await checkpoints.disagreeing(self.database, run):
+            if (await self.host.pull_request(run.repository, number)).is_open:
+                return Conclusion.action_required, texts.same_head(number, text)
+        return conclusion, text
 
     async def answer(self, command: ObeyComment, guid: str, answers: Sequence[Answer]) -> None:
         """Answer a comment once: in its thread, or below the issue or pull request."""

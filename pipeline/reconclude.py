@@ -4,15 +4,18 @@ from domain import gate_texts, ladder_texts, texts
 from domain.errors import Superseded
 from domain.runs import RepositoryRef, RunState
 from memory import checkpoints, dismissals, findings, gates, ladder, runs
+from pipeline.beginning import begun
+from pipeline.review_gates import Asked
 from pipeline.services import Services
-from safety.gates import answered
+from safety.gates import answered, with_open
 from safety.verdict import with_dismissals
 
 
 async def check(services: Services, repository: RepositoryRef, number: int, cause: str) -> None:
     """Let the check of the newest run say what holds now; nothing if a newer head is on its way.
 
-    A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask.
+    A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask. Where a dismissal
+    takes away what blocked, and something was not asked because of that, this is no approval: the run goes on, too.
 
     :param cause: the delivery behind it, so that a repeated step updates once.
     """
@@ -25,7 +28,10 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
         return
     held = await dismissals.among(services.database, repository, review.fingerprints)
     asked = await gates.of_run(services.database, run.id)
-    now = answered(with_dismissals(review, held), asked)
+    drawn = with_dismissals(review, held)
+    settings = await begun(services, run)
+    asking = Asked(services, run, settings.configuration, settings.pull_request)
+    now = with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]

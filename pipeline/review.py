@@ -29,6 +29,7 @@ from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.services import Services
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
+from safety.gates import protected
 
 log = structlog.get_logger(__name__)
 
@@ -118,7 +119,9 @@ class ReviewRun:
 
     async def _is_filtered_out(self, checked: Checked, settings: Settings) -> bool:
         nothing = nothing_left(checked.paths, settings.configuration.review)
-        if nothing is None or await self._journal.step("look into the history", self._drawing.leaked):
+        if nothing is None or protected(checked.paths, settings.configuration):
+            return False  # a filter of paths does not cover what decides who may do what
+        if await self._journal.step("look into the history", self._drawing.leaked):
             return False
         await self._journal.step("say that it is excluded", lambda: self._exclude(settings, nothing.text))
         return True

@@ -7,7 +7,7 @@ from domain.conditions import Value
 from domain.configuration import Configuration
 from domain.errors import ForgeError
 from domain.findings import Severity
-from domain.gates import Gate, GateState
+from domain.gates import Gate, GateRequest, GateState
 from domain.ports import PullRequest
 from domain.review import Review
 from domain.runs import Run
@@ -15,7 +15,7 @@ from memory import checkpoints, dismissals, gates, spend
 from pipeline.gates import ask, show_all
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
-from safety.gates import OF_OTHER_PHASES, answered, held, needed
+from safety.gates import OF_OTHER_PHASES, answered, held, needed, unanswered
 from safety.verdict import with_dismissals
 
 
@@ -41,20 +41,31 @@ class Asked:
         """Ask what is to be asked, drop what is settled otherwise, and keep the verdict; may be repeated."""
         review = await self._drawn()
         known = await gates.of_run(self._services.database, self._run.id)
-        context = await self._context(review)
-        quiet = self._configuration.review.dry_run  # nobody is asked where nobody is told
-        wanted = [] if quiet else needed(review, review.changed, self._configuration, context, known)
+        wanted = await self._wanted(review, known)
         live = [await ask(self._services, self._run, request) for request in wanted]
         outcome = _outcome(live)
         ended = outcome in {GatesOutcome.rejected, GatesOutcome.expired}
-        elsewhere = [] if ended else [gate.id for gate in known if gate.name in OF_OTHER_PHASES]
-        keep = [*elsewhere, *(gate.id for gate in live if outcome is GatesOutcome.waiting)]
+        goes_on = outcome is GatesOutcome.waiting
+        elsewhere = [gate for gate in known if gate.name in OF_OTHER_PHASES]
+        keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # what ended asks nothing any more
         why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
         every = await show_all(self._services, self._run)
         verdict = held(answered(review, every), [gate for gate in every if gate.id in {each.id for each in live}])
         await checkpoints.replace_review(self._services.database, self._run, verdict)
         return outcome
+
+    async def unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+        """What has to be asked, and approved, before this review may approve.
+
+        :param review: with what people dismissed, without what they answered.
+        """
+        return unanswered(await self._wanted(review, known), known)
+
+    async def _wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+        if self._configuration.review.dry_run:  # nobody is asked where nobody is told
+            return []
+        return needed(review, review.changed, self._configuration, await self._context(review), known)
 
     async def _drawn(self) -> Review:
         """The review with what people dismissed meanwhile.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from domain.configuration import Configuration
-from domain.gates import Gate, GateRequest, GateState, Option, digest
+from domain.gates import SLICED, Gate, GateRequest, GateState, Option, digest
 from domain.money import Refusal, Slice
 from domain.neutral import visible
 from domain.runs import Phase, Run
@@ -33,6 +33,9 @@ class Watch:
 
     async def stopped(self) -> Refusal | None:
         """What stops the phase before its next turn: a guard, or that it makes no progress."""
+        over = await self._given_up()
+        if over is not None:
+            return over
         history, check = await self._guard()
         check = check or self._stagnant(history)
         if check is None:
@@ -41,6 +44,16 @@ class Watch:
             self._services.database, self._run, self._phase, check, len(history), self._services.clock.now()
         )
         return Refusal(check=check, gate="guard")
+
+    async def _given_up(self) -> Refusal | None:
+        """A person took what there is, or nobody answered: then the model is asked no more in this phase."""
+        known = [gate for gate in await gates.of_run(self._services.database, self._run.id) if gate.name in SLICED]
+        here = [gate for gate in known if gate.request.phase is self._phase and not gate.is_waiting]
+        if not here or here[-1].state not in {GateState.rejected, GateState.expired}:
+            return None
+        reason = Reason(code=f"gate.{here[-1].state}", text=f"{here[-1].name} was not passed, so what there is counts.")
+        check = Check(name=here[-1].name, state=BreakerState.open, reason=reason, suggestion="Have a person review.")
+        return Refusal(check=check)
 
     async def asked(self, refusal: Refusal) -> Gate | None:
         """The gate at which a person can let the phase go on; None if none can."""

@@ -27,6 +27,9 @@ ALWAYS_PROTECTED = (
 OF_OTHER_PHASES = frozenset(STANDARD) - {"security_findings", "human_review", "protected_paths"}
 """The gates that a drawn review neither asks nor settles."""
 
+UNASKED = "gate.unasked"
+"""The reason of a verdict that a dismissal changed before everything was asked."""
+
 _STRICTER = ("write", "maintain", "admin")
 
 
@@ -111,6 +114,39 @@ def held(review: Review, gates: Sequence[Gate]) -> Review:
     return review
 
 
+def unanswered(wanted: Sequence[GateRequest], gates: Sequence[Gate]) -> list[GateRequest]:
+    """What is wanted and nobody has approved."""
+    approved = {(gate.name, gate.request.subject) for gate in gates if gate.state is GateState.approved}
+    return [each for each in wanted if (each.name, each.subject) not in approved]
+
+
+def with_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
+    """The answered review where something has still to be asked: it is no approval before that."""
+    if not wanted:
+        return review
+    blocks = review.decision is Decision.request_changes
+    reasons = [Reason(code=UNASKED, text=f"{each.name} is asked next") for each in wanted]
+    return review.model_copy(
+        update={
+            "decision": review.decision if blocks else Decision.require_human,
+            "reasons": (*reasons, *review.reasons),
+            "conclusion": Conclusion.failure if blocks else Conclusion.action_required,
+        }
+    )
+
+
+def is_grave(finding: Finding) -> bool:
+    """Whether ``security_findings`` is asked about it: critical, and of the security layer or category."""
+    return finding.severity is Severity.critical and (
+        finding.category is Category.security or finding.layer is Layer.security  # vulnerable dependencies, too
+    )
+
+
+def protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
+    """Those of the paths that are protected."""
+    return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
+
+
 def request(
     name: str,
     phase: Phase,
@@ -136,7 +172,7 @@ def request(
         subject=subject,
         prompt=prompt,
         reasons=tuple(reasons),
-        role=_strictest(standard.role, role, configured.role),
+        role=strictest(standard.role, role, configured.role),
         not_author=standard.not_author,
         not_requester=standard.not_requester,
         seconds=timeout.total_seconds(),
@@ -183,7 +219,7 @@ def _human(review: Review, configuration: Configuration, gates: Sequence[Gate]) 
 
 
 def _protected(review: Review, paths: Sequence[str], configuration: Configuration) -> list[GateRequest]:
-    touched = sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
+    touched = protected(paths, configuration)
     if not touched:
         return []
     children = tuple(Reason(code="path", text=path) for path in touched[:20])
@@ -228,12 +264,7 @@ def _where_it_holds(name: str, gate: Configured, context: Mapping[str, Value]) -
 
 
 def _critical(review: Review) -> list[Finding]:
-    return [
-        finding
-        for finding in review.findings
-        if finding.severity is Severity.critical
-        and (finding.category is Category.security or finding.layer is Layer.security)  # vulnerable dependencies, too
-    ]
+    return [finding for finding in review.findings if is_grave(finding)]
 
 
 def _about(findings: Sequence[Finding]) -> str:
@@ -271,5 +302,6 @@ def _stops(gate: Gate) -> Reason:
             )
 
 
-def _strictest(*roles: str | None) -> str:
+def strictest(*roles: str | None) -> str:
+    """The highest of these roles."""
     return max((role for role in roles if role is not None), key=_STRICTER.index)

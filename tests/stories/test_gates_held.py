@@ -1,0 +1,78 @@
+"""No way around a gate: not by dismissing, not by another pull request, not by a filter, not by asking again."""
+
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+from tests.stories.gate_scenes import CI, WORKFLOW
+
+SHELL = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
+BOTH = {CI: WORKFLOW.replace("make", "make test"), "run.py": SHELL}
+
+
+async def _opened(
+    told: Story, files: dict[str, str], configuration: str = ""
+) -> tuple[Repository, User, PullRequest, str]:
+    base = {"README.md": "# Shop\n", CI: WORKFLOW, **({".github/forge.yml": configuration} if configuration else {})}
+    repository, alice = told.repository(base)
+    dave = told.github.user("dave")
+    told.github.grant(repository, dave, "write")
+    head = await alice.push(repository, "feature", dict(files), base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    return repository, dave, pull, head
+
+
+async def test_dismissing_what_blocks_asks_what_was_not_asked(told: Story) -> None:
+    repository, dave, pull, head = await _opened(told, BOTH)
+    assert told.check(repository, head).conclusion == "failure"
+    assert told.gates(pull) == []
+    names = [each.body.split("<sub>")[1].split(" ")[0] for each in told.comments(pull) if "🔴" in each.body]
+    told.clock.move(seconds=2)
+    await dave.comment(pull, "\n".join(f"/forge dismiss {name} fine here" for name in names))
+    await told.rest()
+    told.answers(pull)
+    assert told.gates(pull) == ["protected_paths"]
+    assert told.check(repository, head).conclusion == "action_required"
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("waiting", "gate")
+
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "maintain")
+    await carol.comment(pull, "/forge approve")
+    await told.rest()
+    told.answers(pull)
+    assert told.check(repository, head).conclusion == "success"
+    [run] = await told.runs()
+    assert run.state == "completed"
+
+
+async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -> None:
+    repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
+    assert told.gates(pull) == ["protected_paths"]
+    alice = told.github.user("alice")
+    await alice.push(repository, "elsewhere", {"README.md": "# Other\n"}, base="main")
+    await alice.open_pull_request(repository, "feature", base="elsewhere", draft=True)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "action_required"
+    assert f"#{pull.number}" in (told.check(repository, head).summary or "")
+
+
+async def test_a_filter_of_paths_does_not_cover_protected_ones(told: Story) -> None:
+    excluding = "review: {paths: {exclude: ['.github/**']}}\n"
+    repository, _, pull, head = await _opened(told, {CI: BOTH[CI]}, excluding)
+    assert told.gates(pull) == ["protected_paths"]
+    assert told.check(repository, head).conclusion == "action_required"
+
+
+async def test_a_critical_security_finding_is_not_dismissed_below_its_gate(told: Story) -> None:
+    key = 'KEY = "AKIAQ3EGWDPX5VJKLNRT"\n'  # an invented one
+    repository, dave, pull, head = await _opened(told, {"settings.py": key})
+    assert told.gates(pull) == ["security_findings"]
+    [comment] = told.comments(pull)
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    told.clock.move(seconds=2)
+    await dave.comment(pull, f"/forge dismiss {name} fine here")
+    await told.rest()
+    assert "needs the role maintain" in told.answers(pull)[-1].body
+    assert told.gates(pull) == ["security_findings"]
+    assert told.check(repository, head).conclusion == "failure"
