@@ -232,7 +232,7 @@ async def _runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
         .order_by(func.min(RunRow.id).desc())
         .limit(RUNS_NEEDED)
     )
-    found = [(head, at) for head, at in await session.execute(looked_at)]
+    found = [(head, at) for head, at in await session.execute(looked_at) if at is not None]
     counts = await _findings(session, repository_id, [head for head, _ in found])
     records = [RunRecord(at, *counts.get(head, (0, 0))) for head, at in found]
     return sorted(records, key=lambda record: record.at)
