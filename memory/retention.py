@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from domain.configuration import Audit
@@ -162,6 +162,7 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             select(DeliveryRow.guid).where(
                 DeliveryRow.received_at < seen,
                 or_(DeliveryRow.finished_at.is_not(None), DeliveryRow.outcome == "ignored"),
+                _began_nothing_open(DeliveryRow.guid),
                 group.holds(repository),
             ),
         ),
@@ -184,6 +185,7 @@ def _old_gates(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
     return (
         GateRow.id < earliest(until),
         or_(GateRow.decided_at < disputed, and_(GateRow.decided_at < until, GateRow.name.not_in(_DISPUTES))),
+        _is_over(GateRow.run_id),  # what people said is read again when it goes on
         group.holds(GateRow.repository_id),
     )
 
@@ -223,6 +225,13 @@ def _old_budgets(now: datetime) -> Sequence[_Old]:
 
 def _is_over(column: Any) -> ColumnElement[bool]:
     return column.not_in(select(RunRow.id).where(RunRow.state.not_in(_FINAL)))
+
+
+def _began_nothing_open(guid: Any) -> ColumnElement[bool]:
+    """Whether a delivery began no run that is not over: who sent it is asked for until then."""
+    number = func.length(cast(RunRow.number, String)) + 1  # a run is admitted by GUID#NUMBER
+    began = func.substr(RunRow.admitted_by, 1, func.length(RunRow.admitted_by) - number)
+    return guid.not_in(select(began).where(RunRow.state.not_in(_FINAL)))
 
 
 async def _delete(database: Database, table: type[Base], key: Any, rows: Select[Any]) -> int:

@@ -52,7 +52,9 @@ def _of(days: float, repository: int, **more: Any) -> list[Base]:
     at, run_id, installation = NOON - timedelta(days=days), _id(days), 2 if repository == MILL else 1
     there = {"repository_id": repository, "installation_id": installation}
     event: dict[str, Any] = {"source": "test", "phase": None, "payload": {}, "tokens": 0, "cost": 0.0, "duration": None}
-    values: dict[str, Any] = {"finished_at": at, "installation_id": installation, "number": repository, **more}
+    number = more.get("number", repository)
+    values: dict[str, Any] = {"finished_at": at, "installation_id": installation, "number": number}
+    values["admitted_by"] = f"delivery of {run_id}#{number}"
     rows: list[Base] = [
         run_row(run_id, repository, **values),
         EventRow(id=_id(days), trace=run_id, time=at, type="run.completed", **event),
@@ -67,7 +69,7 @@ def _of(days: float, repository: int, **more: Any) -> list[Base]:
         gate_row(_id(days), run_id, "guard", state="void", decided_at=at, **there),
         gate_row(_id(days), run_id, "human_review", decided_at=at, **there),
         gate_row(_id(days), run_id, "destructive", state="expired", decided_at=at, **there),
-        delivery_row(f"guid {run_id}", repository, received_at=at),
+        delivery_row(f"delivery of {run_id}", repository, received_at=at),
     ]
     return rows
 
@@ -87,7 +89,7 @@ async def _left(database: Database, run_id: str) -> dict[str, int]:
         "answers": (AnswerRow, AnswerRow.run_id == run_id),
         "budgets": (BudgetRow, BudgetRow.scope == f"run:{run_id}/review"),
         "gates": (GateRow, GateRow.run_id == run_id),
-        "deliveries": (DeliveryRow, DeliveryRow.guid == f"guid {run_id}"),
+        "deliveries": (DeliveryRow, DeliveryRow.guid == f"delivery of {run_id}"),
     }
     async with database.transaction() as session:
         assert await session.get(RunRow, run_id) is not None
@@ -144,8 +146,16 @@ async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> Non
     run.state, run.finished_at = "waiting", None
     await _stored(database, rows)
     await retention.remove(database, {}, NOON)
-    left = await _left(database, run.id)
-    assert left == {name: count for name, count in {**WHOLE, "gates": 2}.items() if name != "deliveries"}
+    assert await _left(database, run.id) == WHOLE
+    async with database.transaction() as session:
+        gate = await session.scalar(select(GateRow).where(GateRow.name == "human_review"))
+    assert gate is not None
+    assert (gate.decision or {})["words"] == "log it"
+    run.state, run.finished_at = "completed", NOON - timedelta(days=91)
+    async with database.transaction() as session:
+        await session.merge(run)
+    await retention.remove(database, {}, NOON)
+    assert await _left(database, run.id) == BARE
 
 
 async def test_an_old_answered_gate_keeps_nothing_but_its_answer(database: Database) -> None:
