@@ -41,6 +41,7 @@ from memory.tables import (
     RunRow,
     SpendRow,
 )
+from safety.acts import Act
 
 USUAL = Audit().retention_days
 CODE = timedelta(days=14)
@@ -130,7 +131,7 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             select(EventRow.id).where(
                 EventRow.id < earliest(until),
                 EventRow.time < until,
-                EventRow.type != EventType.feedback_decided.value,  # the ladder counts it
+                ~_is_counted(),
                 _is_over(EventRow.trace),
                 group.holds_run(EventRow.trace),
             ),
@@ -177,6 +178,14 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             select(CheckpointRow.run_id).where(CheckpointRow.run_id.in_(ended), group.holds_run(CheckpointRow.run_id)),
         ),
     ]
+
+
+def _is_counted() -> ColumnElement[bool]:
+    """Whether an event says what became of a head: the ladder counts it, and a revert of it may come late."""
+    merged = and_(
+        EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Act.auto_merge.value
+    )
+    return or_(EventRow.type == EventType.feedback_decided.value, merged)
 
 
 def _old_gates(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:

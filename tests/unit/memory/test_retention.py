@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory import configurations, retention
+from memory import configurations, ladder, retention
 from memory.configurations import Scope
 from memory.database import Base, Database
 from memory.tables import (
@@ -47,11 +47,21 @@ def _id(days: float) -> str:
     return str(ULID.from_datetime(NOON - timedelta(days=days)))
 
 
+_PAYLOAD = {"approved": False}
+
+
 def _of(days: float, repository: int, **more: Any) -> list[Base]:
     """A run that ended so many days before noon, with everything that goes with one."""
     at, run_id, installation = NOON - timedelta(days=days), _id(days), 2 if repository == MILL else 1
     there = {"repository_id": repository, "installation_id": installation}
-    event: dict[str, Any] = {"source": "test", "phase": None, "payload": {}, "tokens": 0, "cost": 0.0, "duration": None}
+    event: dict[str, Any] = {
+        "source": "test",
+        "phase": None,
+        "payload": _PAYLOAD,
+        "tokens": 0,
+        "cost": 0.0,
+        "duration": None,
+    }
     number = more.get("number", repository)
     values: dict[str, Any] = {"finished_at": at, "installation_id": installation, "number": number}
     values["admitted_by"] = f"delivery of {run_id}#{number}"
@@ -169,6 +179,21 @@ async def test_an_old_answered_gate_keeps_nothing_but_its_answer(database: Datab
     assert gate.request["reasons"] == []
     assert "carol" not in str(gate.decision)
     assert "log it" not in str(gate.decision)
+
+
+async def test_that_forge_merged_stays_for_a_late_revert(database: Database) -> None:
+    rows = _of(91, SHOP)
+    run = rows[0]
+    assert isinstance(run, RunRow)
+    await _stored(database, rows)
+    for act in ("auto_approve", "auto_merge"):
+        await ladder.acted(database, run.as_run(), act, NOON - timedelta(days=91), {})
+    async with database.transaction() as session:
+        for event in await session.scalars(select(EventRow).where(EventRow.type == EventType.ladder_acted.value)):
+            event.id = str(ULID.from_datetime(NOON - timedelta(days=91)))
+    await retention.remove(database, {}, NOON)
+    assert [told["act"] for told in await ladder.acts(database, run.id)] == ["auto_merge"]
+    assert await ladder.was_approved(database, run.id)
 
 
 async def test_a_replaced_checkpoint_goes_with_the_code(database: Database) -> None:
