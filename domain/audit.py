@@ -143,9 +143,13 @@ def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
     )
 
 
-def _safety(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _safety(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
     who, words = str(facts.get("by", "")), str(facts.get("why", ""))
-    return Told(f"Forge {kind} by the operator", who=who, how="command line", words=words)
+    if event.type in {EventType.halted, EventType.resumed}:
+        return Told(f"Forge {kind} by the operator", who=who, how="command line", words=words)
+    if event.type is EventType.ok_given:
+        return Told(f"ok for head {str(facts.get('head', ''))[:7]} of a stranger", who=who)
+    return Told(f"repository {kind}", who=who)
 
 
 def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
@@ -154,7 +158,7 @@ def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
         return Told("a critical bug was missed", who=who, words=words)
     if event.type is EventType.feedback_decided:
         return Told(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
-    return Told(f"feedback: {kind}", who=who, words=words)
+    return Told(f"finding {facts.get('finding', '')} {kind}", who=who, words=words)
 
 
 def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:

@@ -46,6 +46,11 @@ class EventType(StrEnum):
     ladder_acted = "ladder.acted"  # an automatic act, with the level and the rule that allowed it
     ladder_announced = "ladder.announced"  # people were told before an automatic act, and can stop it
     ladder_stopped = "ladder.stopped"  # a person stopped it
+    feedback_dismissed = "feedback.dismissed"
+    feedback_undismissed = "feedback.undismissed"
+    paused = "safety.paused"  # a repository, by an admin
+    unpaused = "safety.unpaused"
+    ok_given = "safety.ok_given"  # for a stranger's head
     feedback_missed = "feedback.missed"
     feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
     halted = "safety.halted"

@@ -6,10 +6,12 @@ from datetime import datetime
 from sqlalchemy import select, update
 
 from domain.commands import Sender
+from domain.events import EventType
 from domain.findings import Finding
 from domain.ids import new_id
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
+from memory import ledger
 from memory.database import Database
 from memory.tables import DismissalRow, MemoryRow
 
@@ -56,10 +58,14 @@ async def add(
         )
         session.add(memory)
         session.add(_row(repository, number, finding, sender, reason, memory.id, now))
+        facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
+        await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
         return memory.id
 
 
-async def undo(database: Database, repository: RepositoryRef, finding: Finding, now: datetime) -> bool:
+async def undo(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding, sender: Sender, now: datetime
+) -> bool:
     """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
     async with database.transaction() as session:
         memories = (
@@ -77,6 +83,9 @@ async def undo(database: Database, repository: RepositoryRef, finding: Finding, 
         await session.execute(
             update(MemoryRow).where(MemoryRow.id.in_(memories), MemoryRow.archived_at.is_(None)).values(archived_at=now)
         )
+        if memories:
+            facts = {"finding": finding.id, "rule": finding.rule}
+            await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
         return bool(memories)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.commands import Sender
 from domain.events import Event, EventType
 from domain.ids import new_id
-from domain.runs import Phase, Run
+from domain.runs import Phase, RepositoryRef, Run
 from domain.verdicts import Check
 from memory.database import TOLD, Database
-from memory.tables import EventRow
+from memory.tables import EventRow, RunRow
 from safety.breakers import Move
 
 
@@ -86,6 +87,25 @@ async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
             select(EventRow.type, func.count()).where(EventRow.trace == trace).group_by(EventRow.type)
         )
         return {EventType(kind): count for kind, count in rows}
+
+
+async def tell_of(
+    session: AsyncSession,
+    repository: RepositoryRef,
+    number: int | None,
+    kind: EventType,
+    by: Sender,
+    now: datetime,
+    **facts: object,
+) -> None:
+    """Tell what a person did in a repository, as part of the story of the newest run there.
+
+    :param number: of the pull request; None: it holds for the whole repository.
+    """
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
+    trace = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
+    payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
+    tell(session, trace or f"{repository.id}", kind, now, source="person", payload=payload)
 
 
 async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:

@@ -5,7 +5,9 @@ from datetime import datetime
 from sqlalchemy import delete
 
 from domain.commands import Sender
+from domain.events import EventType
 from domain.runs import RepositoryRef
+from memory import ledger
 from memory.database import Database, insert_new
 from memory.tables import OkRow, PauseRow
 
@@ -15,12 +17,14 @@ async def pause(database: Database, repository: RepositoryRef, sender: Sender, n
     values = {"repository_id": repository.id, "by_login": sender.login, "since": now}
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, PauseRow, values))
+        await ledger.tell_of(session, repository, None, EventType.paused, sender, now)
 
 
-async def unpause(database: Database, repository: RepositoryRef) -> None:
+async def unpause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
     """Let things go on."""
     async with database.transaction() as session:
         await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
+        await ledger.tell_of(session, repository, None, EventType.unpaused, sender, now)
 
 
 async def paused_by(database: Database, repository: RepositoryRef) -> str | None:
@@ -43,7 +47,9 @@ async def give_ok(
         "given_at": now,
     }
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, OkRow, values))
+        given = insert_new(database.dialect, OkRow, values).returning(OkRow.head_sha)
+        if (await session.execute(given)).first() is not None:
+            await ledger.tell_of(session, repository, number, EventType.ok_given, sender, now, head=head_sha)
 
 
 async def has_ok(database: Database, repository: RepositoryRef, number: int, head_sha: str) -> bool:

@@ -277,7 +277,8 @@ class Obedience:
 
     async def _unpause(self) -> JsonValue:
         by = await permits.paused_by(self._services.database, self._command.repository)
-        await permits.unpause(self._services.database, self._command.repository)
+        command, now = self._command, self._services.clock.now()
+        await permits.unpause(self._services.database, command.repository, command.sender, now)
         return replies.not_paused() if by is None else replies.unpaused()
 
     # --- automation ---------------------------------------------------------------------------------------------
@@ -322,7 +323,8 @@ class Obedience:
             return replies.dismissed(finding, asked.reason)
         if asked.verb is Verb.explain:
             return replies.explain(finding, known)
-        undone = await dismissals.undo(self._services.database, repository, finding, self._services.clock.now())
+        sender, now = self._command.sender, self._services.clock.now()
+        undone = await dismissals.undo(self._services.database, repository, number, finding, sender, now)
         await reconclude.check(self._services, repository, number, self._guid)
         return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
 

@@ -86,7 +86,8 @@ async def note(services: Services, guid: str, command: NoteThread) -> JsonValue:
     )
     if known is None or known.reason != RESOLVED:
         return "nothing to take back"
-    await dismissals.undo(services.database, command.repository, finding, services.clock.now())
+    now = services.clock.now()
+    await dismissals.undo(services.database, command.repository, command.number, finding, command.sender, now)
     await reconclude.check(services, command.repository, command.number, guid)
     return f"{finding.id} counts again"
 

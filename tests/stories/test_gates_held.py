@@ -1,5 +1,7 @@
 """No way around a gate: not by dismissing, not by another pull request, not by a filter, not by asking again."""
 
+from domain.events import EventType
+from memory import ledger
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -44,6 +46,9 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(told: Story) -> No
     assert told.check(repository, head).conclusion == "success"
     [run] = await told.runs()
     assert run.state == "completed"
+    happened = await ledger.snapshot(told.forge.services.database, run.id)
+    assert happened[EventType.feedback_dismissed] == len(names)  # the audit knows who took away what blocked
+    assert happened[EventType.gate_approved] == 1
 
 
 async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -> None:
