@@ -222,10 +222,10 @@ def _old_code(now: datetime) -> Sequence[_Old]:
 
 
 def _old_budgets(now: datetime) -> Sequence[_Old]:
-    """What people granted to runs that are over."""
+    """What people granted to runs that are over, and which deliveries said so."""
     until = earliest(now - timedelta(days=USUAL))
     found: list[_Old] = []
-    for prefix in ("run:", "calls:"):
+    for prefix in ("run:", "calls:", "granted by:"):
         run_id = func.substr(BudgetRow.scope, len(prefix) + 1, 26)
         rows = select(BudgetRow.scope).where(BudgetRow.scope.startswith(prefix), run_id < until, _is_over(run_id))
         found.append((BudgetRow, BudgetRow.scope, rows))

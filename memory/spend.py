@@ -287,9 +287,13 @@ async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
 
 
 async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: datetime, cause: str) -> None:
-    """Let a phase of a run use more than its limits say, because a person granted it, once per cause."""
+    """Let a phase of a run use more than its limits say, because a person granted it, once per cause and slice.
+
+    :param cause: the delivery. Lines of one comment are told apart by what they grant, so equal ones count once.
+    """
+    scope = f"granted by:{run.id}/{cause}:{slice_.amount}:{slice_.calls}"
     async with database.transaction() as session:
-        taken = insert_new(database.dialect, BudgetRow, {"scope": f"granted by:{cause}", "granted": slice_.amount})
+        taken = insert_new(database.dialect, BudgetRow, {"scope": scope, "granted": slice_.amount})
         if (await session.execute(taken.returning(BudgetRow.scope))).first() is None:
             return
         await give(session, database.dialect, run.id, phase, slice_, now)

@@ -318,7 +318,9 @@ class BudgetRow(Base):
 
     __tablename__ = "budgets"
 
-    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | calls:ID/PHASE | installation:ID
+    scope: Mapped[str] = mapped_column(
+        primary_key=True
+    )  # run:ID/PHASE | calls:ID/PHASE | granted by:ID/CAUSE | installation:ID
     granted: Mapped[int]
 
 

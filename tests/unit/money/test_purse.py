@@ -10,6 +10,7 @@ from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
 from memory import spend
 from memory.database import Database
 from memory.spend import StoredPurse
+from memory.tables import BudgetRow
 from tests.accounts import unaccounted
 from tests.clock import MovableClock
 
@@ -178,6 +179,23 @@ async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Dat
     assert (refused.check.reason.code, refused.gate) == ("cost.run", None)
     assert await reserved(below, 40, "z")
     assert not await unaccounted(database, limits, at_rest=False)
+
+
+async def test_each_line_of_a_comment_grants_and_equal_ones_once(database: Database):
+    now = datetime.now(UTC)
+    for slice_ in (
+        Slice(amount=50),
+        Slice(amount=50),
+        Slice(amount=70),
+        Slice(calls=3),
+        Slice(calls=4),
+        Slice(calls=3),
+    ):
+        await spend.grant(database, run(), Phase.review, slice_, now, "a delivery")
+    async with database.transaction() as session:
+        scopes = [f"run:{run().id}/review", f"calls:{run().id}/review"]
+        rows = [await session.get_one(BudgetRow, scope) for scope in scopes]
+        assert [row.granted for row in rows] == [120, 7]
 
 
 async def test_nothing_is_reserved_after_a_stop(database: Database):
