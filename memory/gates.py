@@ -162,7 +162,8 @@ async def latest(database: Database, limit: int, state: GateState | None = None)
 
 async def named(database: Database, shown_id: str) -> Sequence[Gate]:
     """The gates whose id ends like this: ``G-`` and six characters, or a whole id."""
-    return await _found(database, select(GateRow).where(GateRow.id.endswith(shown_id.removeprefix("G-"))).limit(5))
+    ends = GateRow.id.endswith(shown_id.removeprefix("G-"), autoescape=True)
+    return await _found(database, select(GateRow).where(ends).limit(5))
 
 
 async def answered(database: Database) -> Sequence[tuple[Gate, Run]]:

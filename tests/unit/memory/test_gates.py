@@ -280,3 +280,12 @@ async def test_passing_it_on_decides_nothing(books: Books) -> None:
     assert (passed.delegate, passed.state) == ("dora", GateState.waiting)
     [told] = await books.told(run, EventType.gate_delegated)
     assert (told["by_id"], told["to"]) == (1, "dora")
+
+
+async def test_a_gate_is_named_by_its_last_characters_and_by_no_wildcard(books: Books) -> None:
+    run = await books.run()
+    gate = await gates.ask(books.one, run, request(), NOW)
+    assert [each.id for each in await gates.named(books.one, gate.shown_id)] == [gate.id]
+    assert [each.id for each in await gates.named(books.one, f"G-{gate.id}")] == [gate.id]
+    for wildcard in ("G-%%%%%%", "G-______", f"G-%{gate.id[-5:]}"):
+        assert await gates.named(books.one, wildcard) == []
