@@ -15,6 +15,7 @@ from domain.gates import STANDARD
 
 LONGEST_WAIT = timedelta(days=30)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_LIKE_SHA = re.compile(r"[0-9a-f]{7,}")  # what `/forge approve` takes for the head that is approved
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -423,6 +424,10 @@ def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
 
 
 def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
+    if _LIKE_SHA.fullmatch(name):
+        yield Contradiction(
+            ("gates", name), "is named like a SHA, so no command could name it", "a name with other letters"
+        )
     missing = [f"`{key}`" for key in ("phase", "when", "prompt") if getattr(gate, key) is None]
     if missing:
         yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")

@@ -108,6 +108,11 @@ budgets: {day: -1, phase: {plan: 3}}
         ("guards: {max_iterations: 51}", "guards.max_iterations", "a whole number from 1 to 50"),
         ("guards: {loop_threshold: 5}", "guards.loop_threshold", "`max_iterations`, `max_runtime_minutes`"),
         ("gates: {Big: {}}", "gates.Big", "text such as `large_change`"),
+        (
+            "gates: {deadbeef: {phase: review, when: review.lines_changed > 5, prompt: Look.}}",
+            "gates.deadbeef",
+            "a name with other letters",
+        ),
         ("gates: {big: {phase: review}}", "gates.big", "a gate with `phase`, `when`, `prompt`"),
         ("gates: {big: {phase: review, when: size > 5, prompt: Look.}}", "gates.big.when", "`review.lines_changed`, "),
         ("gates: {big: {phase: review, when: true, prompt: Look.}}", "gates.big.when", "text of up to 300 characters"),
