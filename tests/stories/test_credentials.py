@@ -74,6 +74,7 @@ async def test_another_credential_excuses_nothing(told: Story) -> None:
     await told.rest()
     assert told.gates(pull) == ["security_findings"]
     [_, second] = told.comments(pull)
+    told.github.grant(repository, carol, "maintain")  # as its gate asks
     await carol.reply(second, "/forge dismiss made up")
     await told.rest()
     assert len(told.thread_answers(pull, second)) == 1
