@@ -19,10 +19,10 @@ lint: install ## style, format, types and the layers
 	$(BIN)/lint-imports --no-logo
 
 test: lint ## lint and all tests: everything CI checks
-	$(BIN)/pytest -n 2 --inline-snapshot=disable
+	$(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable
 
-test-both: install ## every story on both databases
-	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 2 --inline-snapshot=disable tests/stories
+test-both: install ## every story and every attack on both databases
+	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable tests/stories tests/threats
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo
@@ -34,7 +34,7 @@ bench: install ## the benchmarks: ratios against a baseline of the same run
 	$(BIN)/pytest tests/bench --capture=no --timeout=0
 
 security: install ## the threat cases, and the table of their results in docs/security.md
-	$(BIN)/python -m tests.threats.table
+	FORGE_TEST_BOTH=1 $(BIN)/python -m tests.threats.table
 
 chaos: install ## long sweeps of kills and faults
 	$(BIN)/pytest tests/chaos --capture=no --timeout=0

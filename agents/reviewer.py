@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.checks import Toolbox, run_checks, search_commits
+from agents.checks.run import run_checks, search_commits
+from agents.checks.toolbox import Toolbox
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
 from domain.findings import Finding, Layer, place

@@ -15,7 +15,7 @@ from aiohttp import web
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 import migrations
-from agents.checks import Toolbox
+from agents.checks.toolbox import Toolbox
 from agents.models import Models
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agents import reviewer
-from agents.checks import Toolbox
+from agents.checks.toolbox import Toolbox
 from agents.reviewer import ModelPart
 from bot import sarif
 from bot.printing import output

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.checks import Toolbox
+from agents.checks.toolbox import Toolbox
 from agents.models import Models
 from domain.markers import Markers
 from domain.money import NO_CEILINGS, Ceilings

@@ -1,6 +1,6 @@
 """Tells what has neither come to its end nor waits for a moment on the clock."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import or_, select, text
 
@@ -20,15 +20,18 @@ _QUEUED = {
 }
 """Runs that went on after an answer."""
 
+_SOON = timedelta(seconds=5)
+
 
 async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]:
     """(kind, id) of what is on its way.
 
     Deliveries without an outcome, runs that are not final and wait for nobody, workflows that are not done, and gates
-    that are answered, or whose time is over, without their run having been told.
+    that are answered, or whose time is over, without their run having been told. Who waits for a moment that comes
+    by itself while one looks on is on its way, too.
     """
     async with database.transaction() as session:
-        waiting = set(await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until > now)))
+        waiting = set(await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until > now + _SOON)))
         deliveries = await session.scalars(
             select(DeliveryRow.guid).where(DeliveryRow.finished_at.is_(None), DeliveryRow.outcome == "accepted")
         )

@@ -1,6 +1,4 @@
-"""Layers 1 and 2 of a review: static analysis and security, deterministic, only about what the change introduced."""
+"""Layers 1 and 2 of a review: static analysis and security, deterministic, only about what the change introduced.
 
-from agents.checks.run import CheckResult, run_checks, search_commits
-from agents.checks.toolbox import Toolbox
-
-__all__ = ["CheckResult", "Toolbox", "run_checks", "search_commits"]
+Nothing is imported here: a warm worker takes what it needs of this package and no more.
+"""

@@ -1,5 +1,6 @@
 """What the GitHub adapter must be told; a wrong value stops the start with one line that names it."""
 
+import functools
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -36,7 +37,7 @@ class GitHubSettings:
             raise ConfigurationError("FORGE_APP_ID is not the number of a GitHub App.")
         if self.write_interval_s < 0:
             raise ConfigurationError("The interval between writes to GitHub cannot be negative.")
-        _require_rsa(self.private_key)
+        rsa_key(self.private_key)
 
 
 def _address(name: str, value: str) -> str:
@@ -61,10 +62,16 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _require_rsa(pem: str) -> None:
+@functools.cache
+def rsa_key(pem: str) -> RSAPrivateKey:
+    """The App's key, read once in a process: reading and checking it takes longer than signing.
+
+    :raises ConfigurationError: it is not an RSA key.
+    """
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, RSAPrivateKey):
         raise ConfigurationError("FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.")
+    return key

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from bot.github.exchange import Credential, Exchange, content
 from bot.github.pacing import Sleep, patiently
 from bot.github.payloads import parse
-from bot.github.settings import GitHubSettings
+from bot.github.settings import GitHubSettings, rsa_key
 from bot.github.transport import Call
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
@@ -48,7 +48,7 @@ class AppSignature:
             "exp": int((issued + JWT_LASTS).timestamp()),
             "iss": str(self._settings.app_id),
         }
-        return Credential(jwt=jwt.encode(claims, self._settings.private_key, algorithm="RS256"))
+        return Credential(jwt=jwt.encode(claims, rsa_key(self._settings.private_key), algorithm="RS256"))
 
 
 class InstallationTokens:

@@ -12,7 +12,8 @@ from pathlib import Path
 import dbos
 import sqlalchemy
 
-from agents.checks import Toolbox, run_checks
+from agents.checks.run import run_checks
+from agents.checks.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 from workspace import probing
 from workspace.sandbox import LIMITS, Command

@@ -1,6 +1,5 @@
-"""Each story runs on SQLite, those that say most about the database on PostgreSQL, too; `make test-both`: every one."""
+"""Stories of a whole Forge; which of them are told on both databases says tests/conftest.py."""
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,18 +10,6 @@ from agents.models import Models
 from agents.scripted import ScriptedModel
 from tests.databases import Backend, drop, fresh
 from tests.stories.driver import NO_MODEL, Story, story
-
-ON_SQLITE = {"test_acting", "test_again", "test_level", "test_model", "test_standard_gates"}
-"""Stories whose statements unit tests try on both databases."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what says the same on the other database."""
-    if os.environ.get("FORGE_TEST_BOTH"):
-        return
-    twice = [item for item in items if "postgresql" in item.name and item.path.stem in ON_SQLITE]
-    config.hook.pytest_deselected(items=twice)
-    items[:] = [item for item in items if item not in twice]
 
 
 @pytest.fixture

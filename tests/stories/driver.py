@@ -24,7 +24,7 @@ from tests.resting import still_open
 
 SECRET = "a-webhook-secret"
 PATIENCE = 30.0  # seconds a story may take to come to rest
-PATIENT = Patience(stubborn=2)
+PATIENT = Patience(door=20.0, stubborn=2)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
@@ -56,7 +56,7 @@ class Story:
                 return
             if time.monotonic() > end:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
 
     def check(self, repository: Repository, sha: str) -> CheckRun:
         """The one ``Forge / review`` of this head; with several attempts, the newest."""
@@ -107,6 +107,13 @@ class Story:
     async def runs(self) -> Sequence[RunRow]:
         """All runs, newest first."""
         return await runs.latest(self.forge.services.database, 100)
+
+    async def begun(self, number: int) -> None:
+        """Wait until this many runs have begun, however they end."""
+        end = time.monotonic() + PATIENCE
+        while len(await self.runs()) < number:
+            assert time.monotonic() < end, f"there are not {number} runs"
+            await asyncio.sleep(0.02)
 
     def assert_all_seen(self) -> None:
         """Every review Forge posted was looked at by the story, and no check is left open."""

@@ -1,6 +1,7 @@
-"""Every attack and every fault is played on SQLite and on PostgreSQL, and the invariants are checked after it."""
+"""Attacks and faults, and the invariants after each; `make security` plays every one on SQLite and on PostgreSQL."""
 
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from agents.scripted import ScriptedModel
 from bot.app import Patience
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
-from tests.stories.driver import Story, story
+from tests.stories.driver import NO_MODEL, Story, story
 
-HURRIED = Patience(body=0.5, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2)
+SWIFT = Patience(body=3.0, door=20.0, heartbeat=0.3, stubborn=2)
+HURRIED = Patience(body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2)  # soon calls it an outage
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -29,19 +31,30 @@ def model() -> ScriptedModel:
 @pytest.fixture
 async def read(backend: Backend, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
     """A whole Forge in which ``model`` reads what is above low risk."""
-    url = fresh(backend, tmp_path)
-    async with story(url, tmp_path, HURRIED, Models.only(model.language_model)) as started:
+    async with _story(backend, tmp_path, SWIFT, Models.only(model.language_model)) as started:
         yield started
-        await started.rest()
-        assert not await violations(started.github, started.forge.services.database)
-    drop(url)
 
 
 @pytest.fixture
 async def told(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
-    """A whole Forge that waits for nothing long."""
-    url = fresh(backend, tmp_path)
-    async with story(url, tmp_path, HURRIED) as started:
+    """A whole Forge."""
+    async with _story(backend, tmp_path, SWIFT) as started:
+        yield started
+
+
+@pytest.fixture
+async def hurried(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge whose database is away when it does not answer at once."""
+    async with _story(backend, tmp_path, HURRIED) as started:
+        yield started
+
+
+@asynccontextmanager
+async def _story(
+    backend: Backend, folder: Path, patience: Patience, models: Models = NO_MODEL
+) -> AsyncGenerator[Story]:
+    url = fresh(backend, folder)
+    async with story(url, folder, patience, models) as started:
         yield started
         await started.rest()
         assert not await violations(started.github, started.forge.services.database)

@@ -16,30 +16,18 @@ from tests.invariants import violations
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("third", range(3))
-async def test_d1_killed_at_every_step_and_write_of_a_review(third: int, tmp_path: Path) -> None:
-    """Kill −9 before and after each step and each write, start again: the same end, nothing twice."""
-    async with stage("sqlite", tmp_path) as there:
-        await prepare(there)
-        sweep = Sweep(there, "reviewed")
-        chosen = (await sweep.rehearse())[third::3]
-        result = await sweep.kill_at(chosen)
-        assert result.wrong == []
-        assert result.kills == len(chosen) > 10
-
-
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("backend", "scene", "most"),
     [
-        ("sqlite", "pushed", 6),
-        ("sqlite", "superseded", 12),
-        ("sqlite", "closed", 6),
-        ("postgresql", "superseded", 6),
+        ("sqlite", "reviewed", 12),
+        ("sqlite", "pushed", 4),
+        ("sqlite", "superseded", 8),
+        ("sqlite", "closed", 4),
+        ("postgresql", "superseded", 4),
     ],
 )
-async def test_d1_killed_while_more_happens(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:
-    """A sample of the points of longer scenes; `make chaos` has them all."""
+async def test_d1_killed_at_a_step_or_a_write(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:
+    """Kill −9 before or after it, start again: the same end, nothing twice. A sample; `make chaos` has every point."""
     async with stage(backend, tmp_path) as there:
         await prepare(there)
         sweep = Sweep(there, scene)
@@ -51,7 +39,7 @@ async def test_d1_killed_while_more_happens(backend: Backend, scene: str, most: 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("backend", "scene", "most"), [("sqlite", "asked", 10), ("sqlite", "expired", 6), ("postgresql", "asked", 4)]
+    ("backend", "scene", "most"), [("sqlite", "asked", 7), ("sqlite", "expired", 4), ("postgresql", "asked", 3)]
 )
 async def test_d1_killed_at_a_gate(backend: Backend, scene: str, most: int, tmp_path: Path) -> None:
     """While it is asked, waits, is decided or runs out, and while its run goes on: one answer, shown once."""

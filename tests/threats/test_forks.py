@@ -11,7 +11,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend, fresh
 from tests.stories.driver import Story, story
-from tests.threats.conftest import HURRIED
+from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import after_first_write
 
 PAY = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
@@ -75,7 +75,7 @@ async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_
     """Where nothing contains the tools they are not run, not even on an ok; a person has to look."""
     model = ScriptedModel()
     url = fresh(backend, tmp_path)
-    async with story(url, tmp_path, HURRIED, Models.only(model.language_model), sandbox="none") as told:
+    async with story(url, tmp_path, SWIFT, Models.only(model.language_model), sandbox="none") as told:
         repository, _, pull = await proposed(told, {"billing/pay.py": BROKEN})
         await told.rest()
         check = told.check(repository, pull.head_sha)

@@ -24,7 +24,7 @@ from tests.invariants import violations
 from tests.stories.driver import SECRET, Story, chapter
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
 from tests.stories.test_credentials import LEAKING
-from tests.threats.conftest import HURRIED
+from tests.threats.conftest import SWIFT
 from tests.threats.knocking import door, knock
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
@@ -336,13 +336,13 @@ async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_p
     """It counts as rejected at the next start, also if somebody approved too late and nobody heard of it yet."""
     configuration = 'gates: {protected_paths: {escalate: ["@octo-org/owners"]}}\n'
     async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
             scene = await opened(told, configuration=configuration)
             assert told.gates(scene.pull) == ["protected_paths"]
         clock.move(hours=25)
         if answered:
             await scene.carol.comment(scene.pull, APPROVE)
-        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
             scene = now_in(scene, told)
             await told.rest()
             assert told.closed_gates(scene.pull) == [
@@ -390,11 +390,11 @@ async def test_t_d4_a_deploy_changes_the_steps_while_a_run_waits(backend: Backen
         return await durable(name, call)
 
     async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
             scene = await opened(told)
             assert told.gates(scene.pull) == ["protected_paths"]
             waiting = await scene.run()
-        async with chapter(github, clock, url, tmp_path, HURRIED, durable=changed) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT, durable=changed) as told:
             scene = now_in(scene, told)
             assert "is approved" in await scene.says(scene.carol, APPROVE)
             run = await scene.run()
@@ -408,7 +408,7 @@ async def test_t_d4_a_deploy_changes_the_steps_while_a_run_waits(backend: Backen
 async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tmp_path: Path) -> None:
     """Decided by a process that died right after it: the next one finds the answer and lets the run go on."""
     async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
             scene = await opened(told)
             assert told.gates(scene.pull) == ["protected_paths"]
             [gate] = await scene.asked()
@@ -416,7 +416,7 @@ async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tm
         by = GateDecision(at=clock.now(), by_id=scene.carol.id, by_login="carol", via="command", cause="a delivery")
         assert (await gates.decide(database, gate.id, GateState.approved, by)).counted
         await database.close()
-        async with chapter(github, clock, url, tmp_path, HURRIED) as told:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
             scene = now_in(scene, told)
             await told.rest()
             assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
@@ -443,7 +443,7 @@ async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backen
 
     async with (
         world(backend, tmp_path) as (github, clock, url),
-        chapter(github, clock, url, tmp_path, HURRIED, durable=interrupted) as told,
+        chapter(github, clock, url, tmp_path, SWIFT, durable=interrupted) as told,
     ):
         running.append(told)
         scene = await opened(told, {"app.py": LEAKING}, "review: {model: false}\n")

@@ -2,8 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,7 @@ from simulator.checking import create
 from simulator.events import Actor
 from simulator.faults import Kind
 from simulator.state import CheckRun, PullRequest, Repository
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.stories.driver import Story, story
+from tests.stories.driver import Story
 from tests.threats.meanwhile import after_first_write
 
 APP = """\
@@ -30,17 +26,6 @@ BROKEN_AGAIN = BROKEN.replace("missing", "absent")
 
 CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pulls/\d+/reviews$"
 ONE = pytest.mark.parametrize("backend", ["sqlite"])
-
-
-@pytest.fixture
-async def told(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
-    """A whole Forge; after each fault the invariants hold."""
-    url = fresh(backend, tmp_path)
-    async with story(url, tmp_path) as started:
-        yield started
-        await started.rest()
-        assert not await violations(started.github, started.forge.services.database)
-    drop(url)
 
 
 async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User, str]:
@@ -172,10 +157,10 @@ async def test_g2_a_push_while_a_run_waits(told: Story) -> None:
 
 
 async def assert_quiet(told: Story) -> None:
-    """Nothing is sent to GitHub for a while, although the sweeps go on."""
+    """Nothing is sent to GitHub for the installation for a while; its log of deliveries has a limit of its own."""
     before = len(told.github.requests)
     await asyncio.sleep(1.5)
-    assert [each.path for each in told.github.requests[before:]] == []
+    assert {each.path for each in told.github.requests[before:]} <= {"/app/hook/deliveries"}
 
 
 @ONE

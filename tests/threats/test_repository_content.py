@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agents.checks import Toolbox
+from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.errors import Recovery
 from tests.unit.checks.building import Versions

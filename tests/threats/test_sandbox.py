@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from agents import reviewer
-from agents.checks import Toolbox
+from agents.checks.toolbox import Toolbox
 from domain.changes import Change, FileChange, FileVersions
 from domain.configuration import Configuration
 from domain.errors import ConfigurationError, ToolError

@@ -62,28 +62,28 @@ async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> 
         assert check.conclusion == "success"
 
 
-async def test_t_d5_the_door_while_the_database_is_away(told: Story) -> None:
+async def test_t_d5_the_door_while_the_database_is_away(hurried: Story) -> None:
     """As long as the database is away the door says so within its patience, and serves again right after."""
-    pull, body = await opened(told)
-    async with outage(told.forge.settings.database_url):
-        answers = await asyncio.gather(*(knock(door(told), body) for _ in range(20)))
+    pull, body = await opened(hurried)
+    async with outage(hurried.forge.settings.database_url):
+        answers = await asyncio.gather(*(knock(door(hurried), body) for _ in range(20)))
         assert {answer.status for answer in answers} == {503}
-    assert (await knock(door(told), body)).status == 202
-    await told.rest()
-    assert told.check(pull.repository, pull.head_sha).conclusion == "success"
+    assert (await knock(door(hurried), body)).status == 202
+    await hurried.rest()
+    assert hurried.check(pull.repository, pull.head_sha).conclusion == "success"
 
 
-async def test_t_d5_a_review_outlives_long_outages(told: Story) -> None:
+async def test_t_d5_a_review_outlives_long_outages(hurried: Story) -> None:
     """A database that is away many times longer than a worker waits for it costs a running review nothing but time."""
-    heads = [await _push(told, number) for number in range(3)]
+    heads = [await _push(hurried, number) for number in range(3)]
     for _ in range(3):
         await asyncio.sleep(0.3)
-        async with outage(told.forge.settings.database_url):
+        async with outage(hurried.forge.settings.database_url):
             await asyncio.sleep(HURRIED.worker * 5)
-    await told.rest()
+    await hurried.rest()
     for repository, head in heads:
-        assert told.check(repository, head).conclusion == "success"
-    assert [run.state for run in await told.runs()] == ["completed"] * 3
+        assert hurried.check(repository, head).conclusion == "success"
+    assert [run.state for run in await hurried.runs()] == ["completed"] * 3
 
 
 async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:

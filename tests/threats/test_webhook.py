@@ -24,7 +24,7 @@ from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.resting import still_open
 from tests.stories.driver import PATIENCE, SECRET, Story, chapter, settings, story
-from tests.threats.conftest import HURRIED
+from tests.threats.conftest import SWIFT
 from tests.threats.knocking import Answer, changed, door, knock, new_guid, opened, raw, sign
 from tests.threats.outages import outage
 from tests.threats.serving import serving
@@ -62,10 +62,10 @@ async def test_t_w3_old_secret_only_while_it_is_replaced(tmp_path: Path) -> None
     body = b'{"zen": "Keep it logically awesome."}'
     by_old, by_new = ({"X-Hub-Signature-256": sign(body, each)} for each in (SECRET, "the-new-one"))
     url = fresh("sqlite", tmp_path)
-    async with story(url, tmp_path, HURRIED, webhook_secret=both) as during:
+    async with story(url, tmp_path, SWIFT, webhook_secret=both) as during:
         assert (await knock(door(during), body, headers=by_old)).status == 202
         assert (await knock(door(during), body, headers=by_new)).status == 202
-    async with story(url, tmp_path, HURRIED, webhook_secret=both[:1]) as after:
+    async with story(url, tmp_path, SWIFT, webhook_secret=both[:1]) as after:
         assert (await knock(door(after), body, headers=by_old)).status == 401
         assert (await knock(door(after), body, headers=by_new)).status == 202
 
@@ -270,7 +270,7 @@ async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
     """What nobody heard while Forge was down is asked for when it is back: each delivery once, and acted on once."""
     url, clock = fresh(backend, tmp_path), MovableClock()
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path, HURRIED) as before:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as before:
             repository, alice = before.repository({"app.py": "print()\n"})
             await alice.push(repository, "heard", {"app.py": "print(1)\n"}, base="main")
             heard = await alice.open_pull_request(repository, head="heard", base="main")
@@ -289,7 +289,7 @@ async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
         clock.move(hours=1)
         back = clock.now()
 
-        async with chapter(github, clock, url, tmp_path, HURRIED) as after:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as after:
             await _swept(after, back)
             await after.rest()
             assert sorted(_asked_for(github)) == sorted(lost)
@@ -314,29 +314,29 @@ async def test_t_w11_nobody_asks_where_nobody_listens(tmp_path: Path) -> None:
         github.ping()
         await github.settle()
         clock.move(hours=1)
-        worker = forge(settings(url, tmp_path, github), door=False, clock=clock, patience=HURRIED)
+        worker = forge(settings(url, tmp_path, github), door=False, clock=clock, patience=SWIFT)
         async with worker as running, served(running):
-            await asyncio.sleep(2 * HURRIED.heartbeat)
+            await asyncio.sleep(2 * SWIFT.heartbeat)
         assert not github.requests
-        async with chapter(github, clock, url, tmp_path, HURRIED) as after:
+        async with chapter(github, clock, url, tmp_path, SWIFT) as after:
             await _swept(after, clock.now() - timedelta(minutes=1))
         assert len(_asked_for(github)) == 1
 
 
-async def test_t_w12_database_down_when_a_delivery_comes(told: Story, tmp_path: Path) -> None:
+async def test_t_w12_database_down_when_a_delivery_comes(hurried: Story, tmp_path: Path) -> None:
     """While the database is away deliveries are answered 503; sent again they are all accepted, each once."""
-    repository, alice = told.repository({"app.py": "print()\n"})
-    await told.rest()
-    async with outage(told.forge.settings.database_url):
+    repository, alice = hurried.repository({"app.py": "print()\n"})
+    await hurried.rest()
+    async with outage(hurried.forge.settings.database_url):
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
         await alice.open_pull_request(repository, head="feature", base="main")
-        await told.github.settle()
-        assert {each.status_code for each in _unanswered(told)} == {503}
-    for each in _unanswered(told):
-        assert (await told.github.redeliver(each)).status_code == 202
-    await told.rest()
-    assert told.check(repository, head).conclusion == "success"
-    assert len(await told.runs()) == 1
+        await hurried.github.settle()
+        assert {each.status_code for each in _unanswered(hurried)} == {503}
+    for each in _unanswered(hurried):
+        assert (await hurried.github.redeliver(each)).status_code == 202
+    await hurried.rest()
+    assert hurried.check(repository, head).conclusion == "success"
+    assert len(await hurried.runs()) == 1
 
 
 async def test_t_w13_unknown_or_suspended_installation(told: Story) -> None:

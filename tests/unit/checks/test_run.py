@@ -6,7 +6,8 @@ from hashlib import sha512
 
 import pytest
 
-from agents.checks import Toolbox, search_commits
+from agents.checks.run import search_commits
+from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.findings import Finding, Fix, Severity
 from domain.ports import DependencyChange, Vulnerability

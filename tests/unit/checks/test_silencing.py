@@ -5,8 +5,9 @@ import shlex
 
 import pytest
 
-from agents.checks import Toolbox, silencing
+from agents.checks import silencing
 from agents.checks.subject import subjects
+from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.findings import Layer
 from safety.containment import Origin

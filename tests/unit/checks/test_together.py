@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.checks import Toolbox
 from agents.checks.together import together
+from agents.checks.toolbox import Toolbox
 from domain.findings import Category, Finding, Fix, Layer, Severity
 from tests.unit.checks.checking import checked
 

@@ -196,7 +196,8 @@ async def test_tools_and_workers_run_from_a_virtualenv_no_one_else_can_reach(tmp
         shutil.copytree(package, hidden / package, ignore=shutil.ignore_patterns("__pycache__"))
     script = """
 import asyncio, sys
-from agents.checks import Toolbox, run_checks
+from agents.checks.run import run_checks
+from agents.checks.toolbox import Toolbox
 from tests.unit.checks.building import change_of
 files = {
     "a.py": (None, "import os, subprocess\\nsubprocess.run(input(), shell=True)\\n"),
