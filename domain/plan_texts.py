@@ -1,0 +1,244 @@
+"""Every text about planning an issue: how far it is, the plan or the questions, and why there is none."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from domain.errors import ForgeError
+from domain.money import Refusal, shown
+from domain.neutral import code, prose
+from domain.plan import Plan, Task, Weighed, in_order
+from domain.runs import ReasonCode
+from domain.texts import reasons
+
+_SHOWN = 12  # files of a task, and areas, that are named
+_LONGEST = 60_000  # characters; GitHub takes 65,536
+_ANEW = "`/forge plan` plans anew."
+
+
+class StepState(StrEnum):
+    """Where a step of planning stands."""
+
+    done = "done"
+    now = "now"
+    next = "next"
+
+
+class Afterwards(StrEnum):
+    """What happens once a plan is there."""
+
+    approval = "approval"  # the gate ``architecture_approval`` is asked
+    goes_on = "goes_on"  # the run carries it out
+    ends = "ends"  # only a plan was asked for
+
+
+def progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
+    """The comment while planning goes on; it is edited in place.
+
+    :param steps: what is done in which order, and where each step stands.
+    :param spent: micro-USD.
+    """
+    rows = [f"- [{'x' if state is StepState.done else ' '}] {prose(step, 200)}: {state.value}" for step, state in steps]
+    is_over = all(state is StepState.done for _, state in steps)
+    title, hint = (
+        ("Forge planned this issue", "") if is_over else ("Forge plans this issue", "`/forge cancel` stops it.")
+    )
+    return _joined([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
+
+
+def comment(weighed: Weighed, afterwards: Afterwards, *, version: int, spent: int) -> str:
+    """The plan; without its details if it would be longer than GitHub takes.
+
+    :param version: 1 for the first plan of this issue.
+    :param spent: what planning cost so far, in micro-USD.
+    """
+    title = f"**Plan for this issue, version {version}** · risk {weighed.level.value}"
+    end = [f"**Next:** {_NEXT[afterwards]} {_CHANGE}", _footer(spent)]
+    whole = _joined([title, *_details(weighed), *end])
+    return whole if len(whole) <= _LONGEST else _joined([title, *_outline(weighed), *end])
+
+
+def questions(asked: Sequence[str], *, spent: int) -> str:
+    """What the planner has to know first."""
+    rows = [f"{number}. {prose(question, 400)}" for number, question in enumerate(asked, 1)]
+    return "\n\n".join(
+        [
+            "**Forge has questions before it can plan this issue**",
+            "The issue leaves open what is wanted, and a plan would be a guess.",
+            "\n".join(rows),
+            "**Next:** answer in a comment or in the issue itself, then write `/forge plan`.",
+            _footer(spent),
+        ]
+    )
+
+
+def replaced(version: int, newer: int) -> str:
+    """What is left of the comment with an earlier plan."""
+    return f"Plan version {version} of this issue was replaced by version {newer}, further down."
+
+
+def no_model(missing: str = "") -> str:
+    """For an issue that cannot be planned, because no model can be asked.
+
+    :param missing: what exactly is missing, one sentence.
+    """
+    return (
+        f"**Not planned: no model can be asked.** {prose(missing) or 'No key of a provider is set.'}\n\n"
+        "**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts "
+        "it; `forge doctor` tells whether it works. Then write `/forge plan`."
+    )
+
+
+def closed() -> str:
+    """For a closed issue."""
+    return "**Not planned: this issue is closed.** Reopen it and write `/forge plan` if it should be planned."
+
+
+def stopped(why: ReasonCode, *, spent: int) -> str:
+    """For a run that something else put an end to before there was a plan."""
+    return f"**Planning was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
+
+
+def failed(error: ForgeError, run_id: str, *, spent: int) -> str:
+    """For a run that could not be finished."""
+    advice = prose(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
+    return (
+        f"**The issue could not be planned**\n\n**What happened:** {prose(error.message)}\n\n"
+        f"**What to do:** {advice}\n\nRun {code(run_id)}. Nothing was changed.\n\n{_footer(spent)}"
+    )
+
+
+def unusable(problem: str, *, spent: int) -> str:
+    """For a planner that handed in nothing that holds.
+
+    :param problem: what was wrong with it at last.
+    """
+    return (
+        f"**No plan came of it.** What the model handed in does not fit together: {prose(problem)}\n\n"
+        "**What to do:** write `/forge plan` to try again; an issue that says more about what is wanted, or asks for "
+        f"less at once, is easier to plan.\n\n{_footer(spent)}"
+    )
+
+
+def refused(refusal: Refusal, *, spent: int) -> str:
+    """For planning that a budget, a breaker or a guard stopped."""
+    asks = f" A person decides at {code(refusal.gate)}." if refusal.gate else ""
+    advice = prose(refusal.advice) or _ANEW
+    return (
+        f"**Planning was stopped by a limit.** {prose(refusal.message)}\n\n"
+        f"**What to do:** {advice}{asks}\n\n{_footer(spent)}"
+    )
+
+
+_NEXT = {
+    Afterwards.approval: "somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge "
+    "approve with: conditions` does so on conditions, `/forge reject reason` ends the run.",
+    Afterwards.goes_on: "the run carries it out; nobody has to approve a plan of this risk. `/forge cancel` stops it.",
+    Afterwards.ends: "nothing happens by itself; only a plan was asked for. `/forge run` carries it out.",
+}
+_CHANGE = "To change it, reply in a comment and write `/forge plan`: that makes a new version."
+
+_STOPPED = {
+    ReasonCode.superseded: "a newer run of this issue took over",
+    ReasonCode.closed: "the issue was closed",
+    ReasonCode.aborted: "a person stopped it",
+    ReasonCode.paused: "a person paused Forge in this repository",
+    ReasonCode.access_lost: "Forge lost access to the repository",
+    ReasonCode.commit_gone: "the commit it looked at is gone",
+    ReasonCode.gate_rejected: "a person rejected the plan",
+    ReasonCode.gate_timeout: "nobody answered in time, which counts as a rejection",
+}
+_NOW = {
+    ReasonCode.superseded: "See its comment.",
+    ReasonCode.closed: "Reopen it and write `/forge plan` to plan it anew.",
+    ReasonCode.paused: "After `/forge unpause`, `/forge plan` plans anew.",
+    ReasonCode.access_lost: "Once it is installed again, `/forge plan` plans anew.",
+    ReasonCode.gate_rejected: "Say in a comment what should be different, then write `/forge plan`.",
+}
+
+
+def _details(weighed: Weighed) -> list[str]:
+    plan = weighed.plan
+    return [
+        prose(plan.summary, 600),
+        _section("### Tasks", [_task(number, task) for number, task in enumerate(in_order(plan), 1)]),
+        _architecture(plan),
+        _decisions(plan),
+        f"{_risk(weighed)}\n\n{reasons(weighed.reasons)}",
+        _bounds(plan),
+    ]
+
+
+def _outline(weighed: Weighed) -> list[str]:
+    """The same, of bounded length whatever the planner wrote."""
+    plan = weighed.plan
+    return [
+        prose(plan.summary, 600),
+        "The plan is too long for one comment: descriptions, files and decisions are left out here.",
+        _section("### Tasks", [_entry(number, task) for number, task in enumerate(in_order(plan), 1)]),
+        f"{_risk(weighed)}\n\n{reasons([each.model_copy(update={'children': ()}) for each in weighed.reasons])}",
+        _bounds(plan),
+    ]
+
+
+def _risk(weighed: Weighed) -> str:
+    return f"### Risk: {weighed.level.value}"
+
+
+def _entry(number: int, task: Task) -> str:
+    after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
+    return f"{number}. [ ] **{task.id}** {prose(task.title, 120)}{after}"
+
+
+def _task(number: int, task: Task) -> str:
+    """An entry of the checklist, with its details below."""
+    indent = " " * len(f"{number}. ")
+    files = [f"{indent}- Files: {_places(task.files)}"] if task.files else []
+    return "\n".join(
+        [
+            _entry(number, task),
+            f"{indent}- {prose(task.description, 300)}",
+            f"{indent}- Done when: {prose(task.acceptance, 200)}",
+            *files,
+        ]
+    )
+
+
+def _architecture(plan: Plan) -> str:
+    parts = [(part.name, part.purpose) for part in plan.components]
+    parts += [(part.name, part.description) for part in plan.interfaces]
+    rows = [f"- {code(name, 80)}: {prose(text, 160)}" for name, text in parts[:_SHOWN]]
+    return _section("### Components and interfaces", rows, len(parts))
+
+
+def _decisions(plan: Plan) -> str:
+    rows = [f"- {prose(each.decision, 200)} Why: {prose(each.reason, 200)}" for each in plan.decisions[:_SHOWN]]
+    return _section("### Decisions", rows, len(plan.decisions))
+
+
+def _section(heading: str, rows: Sequence[str], count: int = 0) -> str:
+    """A list under a heading, of ``count`` entries in all; nothing where there is none."""
+    more = [f"- and {count - len(rows)} more"] if count > len(rows) else []
+    return "\n".join([heading, "", *rows, *more]) if rows else ""
+
+
+def _bounds(plan: Plan) -> str:
+    rows = [f"- May change: {_places(plan.allowed_areas)}"]
+    if plan.forbidden_areas:
+        rows.append(f"- Stays as it is: {_places(plan.forbidden_areas)}")
+    if plan.contracts:
+        rows.append(f"- Changes contracts: {_places(plan.contracts)}")
+    rows.append(f"- Estimate: about {plan.estimate.lines:,} changed lines, {plan.estimate.minutes:,} minutes of work")
+    return _section("### Bounds", rows)
+
+
+def _places(places: Sequence[str]) -> str:
+    more = [f"{len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
+    return ", ".join([*(code(place, 100) for place in places[:_SHOWN]), *more])
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _footer(spent: int, words: str = "") -> str:
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"

@@ -1,0 +1,233 @@
+"""What people read of planning: short, with what to do next, and nothing of a model's text acts."""
+
+from collections.abc import Mapping
+
+import pytest
+from inline_snapshot import snapshot
+
+from domain import plan_texts
+from domain.errors import ToolError
+from domain.money import Refusal
+from domain.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
+from domain.plan_texts import Afterwards, StepState
+from domain.review import RiskLevel
+from domain.runs import ReasonCode
+from domain.verdicts import Check, Reason
+from handlers.slash import read
+from safety.planning import weighed
+from tests.rendering import acts
+from tests.unit.planning.plans import HOSTILE, plan, risky, task
+
+STOPPED = Refusal(
+    check=Check(name="phase", reason=Reason(code="budget", text=HOSTILE), suggestion=HOSTILE), gate="guard"
+)
+
+
+def full_of(text: str, count: int = 20) -> Weighed:
+    """A plan as large as it may be, of this text."""
+    words, short, place = (text * 1_000)[:990], (text * 200)[:190], (text * 300)[:290]
+    tasks = tuple(
+        Task(
+            id=f"T{number}",
+            title=short,
+            description=words,
+            files=(place,) * 30,
+            depends_on=tuple(f"T{before}" for before in range(1, number)),
+            acceptance=words,
+        )
+        for number in range(1, count + 1)
+    )
+    huge = Plan(
+        summary=words,
+        components=(Component(name=short, purpose=words),) * count,
+        interfaces=(Interface(name=short, description=words),) * count,
+        decisions=(DesignDecision(decision=words, reason=words),) * count,
+        tasks=tasks,
+        risk=risky(RiskLevel.high, *(words,) * 10),
+        estimate=plan().estimate,
+        allowed_areas=(place,) * 30,
+        forbidden_areas=(place,) * 30,
+        contracts=(short,) * 20,
+    )
+    return weighed(huge)
+
+
+def shown(of: Weighed, afterwards: Afterwards = Afterwards.approval) -> str:
+    return plan_texts.comment(of, afterwards, version=2, spent=123_456)
+
+
+ALL: Mapping[str, str] = {
+    "progress": plan_texts.progress([(HOSTILE, state) for state in StepState], 0),
+    **{f"comment {each}": shown(full_of(HOSTILE, 1), each) for each in Afterwards},
+    "questions": plan_texts.questions([HOSTILE] * 5, spent=1),
+    "replaced": plan_texts.replaced(1, 2),
+    "no model": plan_texts.no_model(HOSTILE),
+    "closed": plan_texts.closed(),
+    **{f"stopped {why}": plan_texts.stopped(why, spent=1) for why in ReasonCode},
+    "failed": plan_texts.failed(ToolError(HOSTILE, HOSTILE), HOSTILE, spent=1),
+    "unusable": plan_texts.unusable(HOSTILE, spent=1),
+    "refused": plan_texts.refused(STOPPED, spent=1),
+}
+STRUCTURE = ("bullet_list", "ordered_list", "list_item", "strong", "heading")
+KINDS = [f"{kind}_{end}" for kind in STRUCTURE for end in ("open", "close")]
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL.keys())
+def test_nothing_in_a_text_acts(text: str) -> None:
+    assert acts(text, [*KINDS, "html_inline", "softbreak"]) == []
+    assert read(text) == ()
+    assert text.count("<sub>") == text.count("</sub>") <= 1
+
+
+@pytest.mark.parametrize("character", ["&", "`", "|", "\\", "a", "@b ", HOSTILE])
+def test_the_largest_plan_fits_into_a_comment(character: str) -> None:
+    text = shown(full_of(character))
+    assert len(text) <= 65_000
+    assert "**T20**" in text
+    assert "**Next:**" in text
+
+
+def test_a_plan_as_a_comment() -> None:
+    tasks = (task("T2", "T1", files=("tests/test_cart.py",)), task("T1", files=("src/cart.py", "api/openapi.yaml")))
+    given = plan(*tasks, allowed_areas=("src", "tests", "api"), risk=risky(RiskLevel.high, "Every page uses the cart."))
+    assert shown(weighed(given)) == snapshot("""\
+**Plan for this issue, version 2** · risk high
+
+The cart says how many items it holds.
+
+### Tasks
+
+1. [ ] **T1** Count the items
+   - Add `count` to the cart.
+   - Done when: A cart with two items says 2.
+   - Files: `src/cart.py`, `api/openapi.yaml`
+2. [ ] **T2** Count the items (after T1)
+   - Add `count` to the cart.
+   - Done when: A cart with two items says 2.
+   - Files: `tests/test_cart.py`
+
+### Components and interfaces
+
+- `cart`: Holds the items.
+- `Cart.count`: How many items there are.
+
+### Decisions
+
+- Count on demand. Why: It cannot go stale.
+
+### Risk: high
+
+- The planner sees high risk
+  - Every page uses the cart.
+- Changes the contract openapi, so medium at least
+
+### Bounds
+
+- May change: `src`, `tests`, `api`
+- Stays as it is: `src/legacy/**`
+- Changes contracts: `openapi`
+- Estimate: about 40 changed lines, 15 minutes of work
+
+**Next:** somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge approve with: conditions` does so on conditions, `/forge reject reason` ends the run. To change it, reply in a comment and write `/forge plan`: that makes a new version.
+
+<sub>Spent by this run so far: 0.12 USD.</sub>\
+""")  # noqa: E501
+
+
+def test_a_plan_without_more_than_it_needs() -> None:
+    given = plan(components=(), interfaces=(), decisions=(), forbidden_areas=())
+    text = shown(weighed(given), Afterwards.ends)
+    assert "###" in text
+    assert not any(word in text for word in ("Components", "Decisions", "Stays as it is", "contracts", "(after"))
+    assert "`/forge run` carries it out" in text
+
+
+def test_what_happens_next_depends_on_the_gate() -> None:
+    assert "/forge approve" in shown(weighed(plan()))
+    assert "/forge approve" not in shown(weighed(plan()), Afterwards.goes_on)
+    assert all("write `/forge plan`" in shown(weighed(plan()), each) for each in Afterwards)
+
+
+def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:
+    assert "left out here" in shown(full_of("&"))
+    assert "left out here" not in shown(weighed(plan()))
+
+
+def test_questions_as_a_comment() -> None:
+    assert plan_texts.questions(["Which cart?", "Since when?"], spent=0) == snapshot("""\
+**Forge has questions before it can plan this issue**
+
+The issue leaves open what is wanted, and a plan would be a guess.
+
+1. Which cart?
+2. Since when?
+
+**Next:** answer in a comment or in the issue itself, then write `/forge plan`.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+
+
+def test_progress_in_plain_words() -> None:
+    steps = [("Read the issue", StepState.done), ("Read the code", StepState.now), ("Write the plan", StepState.next)]
+    assert plan_texts.progress(steps, 20_000) == snapshot("""\
+**Forge plans this issue**
+
+- [x] Read the issue: done
+- [ ] Read the code: now
+- [ ] Write the plan: next
+
+<sub>Spent by this run so far: 0.02 USD. `/forge cancel` stops it.</sub>\
+""")
+
+
+def test_progress_that_is_over_cannot_be_stopped() -> None:
+    assert plan_texts.progress([("Read the issue", StepState.done)], 0).startswith("**Forge planned this issue**")
+    assert "cancel" not in plan_texts.progress([("Read the issue", StepState.done)], 0)
+
+
+def test_a_refusal_says_what_to_do() -> None:
+    assert plan_texts.no_model() == snapshot("""\
+**Not planned: no model can be asked.** No key of a provider is set.
+
+**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts it; `forge doctor` tells whether it works. Then write `/forge plan`.\
+""")  # noqa: E501
+    refusal = Refusal(check=Check(name="phase", reason=Reason(code="b", text="it would pass 5.00 USD"), suggestion=""))
+    assert plan_texts.refused(refusal, spent=5_000_000) == snapshot("""\
+**Planning was stopped by a limit.** The model was not asked: it would pass 5.00 USD
+
+**What to do:** `/forge plan` plans anew.
+
+<sub>Spent by this run so far: 5.00 USD.</sub>\
+""")
+
+
+def test_an_end_says_why() -> None:
+    assert plan_texts.stopped(ReasonCode.closed, spent=0) == snapshot("""\
+**Planning was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it anew.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+    assert plan_texts.stopped(ReasonCode.aborted, spent=0) == snapshot("""\
+**Planning was stopped:** a person stopped it. `/forge plan` plans anew.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+    assert plan_texts.failed(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
+**The issue could not be planned**
+
+**What happened:** git did not answer.
+
+**What to do:** Write `/forge plan`; if it happens again, ask whoever operates Forge.
+
+Run `01J`. Nothing was changed.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+    assert plan_texts.unusable("T1 depends on T9.", spent=0) == snapshot("""\
+**No plan came of it.** What the model handed in does not fit together: T1 depends on T9.
+
+**What to do:** write `/forge plan` to try again; an issue that says more about what is wanted, or asks for less at once, is easier to plan.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")  # noqa: E501
