@@ -40,6 +40,55 @@ class PullRequest(BaseModel):
         return self.head_repository_id != repository_id
 
 
+class Issue(BaseModel):
+    """An issue as GitHub describes it at this moment. Pull requests are issues, too.
+
+    :param body: empty where there is none.
+    :param author_id: None if the account was deleted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    title: str
+    body: str
+    is_open: bool
+    author_id: int | None
+    author_login: str
+    author_association: str
+    labels: tuple[str, ...]
+    is_pull_request: bool
+
+
+class IssueComment(BaseModel):
+    """A comment below an issue or pull request.
+
+    :param author_id: None if the account was deleted.
+    :param is_app: an App wrote it, be it in a person's name.
+    :param is_edited: it was changed after it was written, and not necessarily by its author.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    author_id: int | None
+    author_login: str
+    is_app: bool
+    author_association: str
+    body: str
+    created_at: datetime
+    is_edited: bool
+
+
+class Branch(BaseModel):
+    """A branch and the commit it points to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    head_sha: str
+
+
 class Vulnerability(BaseModel):
     """A known vulnerability of a dependency, as GitHub's advisory database names it."""
 
@@ -318,7 +367,62 @@ class Merging(Protocol):
         ...
 
 
-class CodeHost(Conversation, Merging, Protocol):
+class Issues(Protocol):
+    """What people ask for in issues. The rules of ``CodeHost`` hold."""
+
+    async def issue(self, repository: RepositoryRef, number: int) -> Issue:
+        """An issue or pull request.
+
+        :raises NotFound: there is none, or it was transferred to another repository.
+        """
+        ...
+
+    async def issue_comments(self, repository: RepositoryRef, number: int) -> Sequence[IssueComment]:
+        """All comments below an issue or pull request, oldest first.
+
+        They are read up to 5,000, twice what GitHub lets people write below one.
+
+        :raises NotFound: there is no such issue, or it was transferred to another repository.
+        :raises Unavailable: not all of them could be read, or there are more.
+        """
+        ...
+
+
+class Proposing(Protocol):
+    """What leads to a pull request of Forge's own. The rules of ``CodeHost`` hold."""
+
+    async def default_branch(self, repository: RepositoryRef) -> Branch:
+        """The branch that changes are proposed to.
+
+        :raises NotFound: the repository is gone, or has no commit yet.
+        """
+        ...
+
+    async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
+        """The open pull request from this branch of the repository itself, whoever opened it; of several the oldest."""
+        ...
+
+    async def open_pull_request(
+        self, repository: RepositoryRef, head_branch: str, base_branch: str, title: str, body: str, draft: bool
+    ) -> PullRequest:
+        """Propose a branch of the repository itself. Where GitHub offers no drafts it becomes a plain pull request.
+
+        :param title: at most 256 characters.
+        :param body: at most 65,536 characters.
+        :raises Unprocessable: there is an open one already, a branch is missing, nothing differs, a text is too long.
+        """
+        ...
+
+    async def mark_ready(self, repository: RepositoryRef, number: int) -> None:
+        """Make a draft a plain pull request; one that is none stays as it is."""
+        ...
+
+    async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
+        """Replace the title and description; the limits are those of ``open_pull_request``."""
+        ...
+
+
+class CodeHost(Conversation, Merging, Issues, Proposing, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes

@@ -265,6 +265,8 @@ class User:
         return issue
 
     async def edit(self, issue: Issue, title: str | None = None, body: str | None = None) -> None:
+        if issue.user is not self.account:
+            self._must(issue.repository, "write")
         conversation.edit_issue(self.world, issue, self.actor, title, body)
 
     async def edit_base(self, pull: PullRequest, base: str) -> None:
@@ -279,6 +281,8 @@ class User:
             conversation.set_issue_state(self.world, issue, self.actor, "closed")
 
     async def reopen(self, issue: Issue) -> None:
+        if issue.user is not self.account:
+            self._must(issue.repository, "triage")
         if isinstance(issue, PullRequest):
             pulling.reopen(self.world, issue, self.actor)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator import shapes
 from simulator.events import Actor, emit, emit_issue, emit_pull
-from simulator.refusals import Refusal, checked_body, invalid
+from simulator.refusals import Refusal, check_title, checked_body, invalid
 from simulator.state import (
     Issue,
     IssueComment,
@@ -21,8 +21,7 @@ LABEL_LENGTH = 50
 
 
 def open_issue(world: World, repository: Repository, by: Actor, title: str, body: str | None) -> Issue:
-    if not title:
-        raise invalid("Issue", "title", "missing_field")
+    check_title("Issue", title)
     checked_body("Issue", body, required=False)
     now = world.now()
     issue = Issue(world.next_id(), next_number(repository), repository, by.account, title, body, now, now, app=by.app)
@@ -38,6 +37,8 @@ def next_number(repository: Repository) -> int:
 
 def edit_issue(world: World, issue: Issue, by: Actor, title: str | None, body: str | None) -> None:
     checked_body("Issue", body, required=False)
+    if title is not None:
+        check_title("PullRequest" if isinstance(issue, PullRequest) else "Issue", title)
     changes: dict[str, object] = {}
     if title is not None and title != issue.title:
         changes["title"], issue.title = {"from": issue.title}, title

@@ -7,7 +7,7 @@ import re
 from simulator import placing, protecting
 from simulator.conversation import next_number, set_issue_state
 from simulator.events import Actor, emit_pull
-from simulator.refusals import Refusal, checked_body, invalid, malformed
+from simulator.refusals import Refusal, check_title, checked_body, invalid, malformed
 from simulator.state import Issue, PullRequest, Repository, World
 
 _CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
@@ -26,7 +26,10 @@ def open_pull(
     draft: bool = False,
 ) -> PullRequest:
     head_sha, base_sha = _ends(repository, head_repository, head, base)
+    check_title("PullRequest", title)
     checked_body("PullRequest", body, required=False)
+    if draft and not repository.drafts:
+        raise Refusal(422, "Draft pull requests are not supported in this repository.")
     _refuse_duplicate(repository, head_repository, head, base)
     now = world.now()
     pull = PullRequest(

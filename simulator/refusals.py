@@ -9,6 +9,7 @@ from simulator.state import Json
 
 DOCUMENTATION = "https://docs.github.com/rest"
 BODY_LIMIT = 65_536
+TITLE_LIMIT = 256
 
 
 class Refusal(Exception):
@@ -63,3 +64,11 @@ def checked_body(resource: str, body: object, required: bool = True) -> str:
     if len(text) > BODY_LIMIT:
         raise invalid(resource, "body", "custom", f"body is too long (maximum is {BODY_LIMIT} characters)")
     return text
+
+
+def check_title(resource: str, title: str) -> None:
+    """Refuse the title of an issue or pull request that is empty or beyond GitHub's limit."""
+    if not title.strip():
+        raise invalid(resource, "title", "missing_field")
+    if len(title) > TITLE_LIMIT:
+        raise invalid(resource, "title", "custom", f"title is too long (maximum is {TITLE_LIMIT} characters)")

@@ -146,6 +146,7 @@ def repository(world: World, found: Repository) -> Json:
         "has_wiki": False,
         "has_pages": False,
         "has_downloads": False,
+        "has_discussions": False,
         "forks_count": forks,
         "forks": forks,
         "archived": False,
@@ -163,7 +164,9 @@ def repository(world: World, found: Repository) -> Json:
 def full_repository(world: World, found: Repository, permissions: Json) -> Json:
     parent = {} if found.parent is None else {"parent": repository(world, found.parent)}
     merging = {setting: way in found.merge_methods for setting, way in MERGE_SETTINGS.items()}
-    return {**repository(world, found), "permissions": permissions, **merging, **parent}
+    shape = repository(world, found)
+    watched = {"network_count": shape["forks_count"], "subscribers_count": 0}
+    return {**shape, "permissions": permissions, **merging, **watched, **parent}
 
 
 def role_booleans(found: Repository, who: Account) -> Json:

@@ -353,6 +353,7 @@ class Repository:
     statuses: list[CommitStatus] = field(default_factory=list[CommitStatus])
     rules: dict[str, list[BranchRules]] = field(default_factory=dict[str, list[BranchRules]])  # by branch
     merge_methods: set[str] = field(default_factory=lambda: {"merge", "squash"})
+    drafts: bool = True  # private repositories without a paid plan have none
     dependency_graph: bool = True
     dependency_changes: list[Json] = field(default_factory=list[Json])
 

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 from bot.github.client import Client, repository_path, require_same, segment
 from bot.github.errors import unexpected
 from bot.github.graphql import Document
-from bot.github.payloads import Account, App, Created, parse, parse_all
+from bot.github.payloads import Account, App, Created, Home, Repository, parse, parse_all
 from domain.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment
 from domain.ports import Conversation
 from domain.runs import RepositoryRef
@@ -202,6 +202,16 @@ class GitHubConversation(Conversation):
             data = await self._client.get(repository.installation_id, address, purpose)
             self._bot = parse(Account, data, purpose)
         return self._bot
+
+    async def home(self, repository: RepositoryRef) -> Home:
+        """The repository under its present name.
+
+        :raises NotFound: it is gone, or its name belongs to another one now.
+        """
+        purpose = f"see the repository {repository.full_name}"
+        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
+        require_same(repository, parse(Repository, data, purpose).id)
+        return parse(Home, data, purpose)
 
     async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
         return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)

@@ -12,8 +12,8 @@ from bot.github.checks import batches, creation, not_yet_shown, require_valid, u
 from bot.github.client import Client, Stop, never, repository_path, require_same, segment
 from bot.github.deliveries import GitHubDeliveries
 from bot.github.errors import unexpected
+from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
-from bot.github.merging import GitHubMerging
 from bot.github.pacing import Sleep
 from bot.github.payloads import (
     ROLES,
@@ -32,6 +32,7 @@ from bot.github.payloads import (
     parse,
     parse_all,
 )
+from bot.github.proposing import GitHubProposing
 from bot.github.settings import GitHubSettings
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.ports import (
@@ -49,7 +50,7 @@ from domain.ports import (
 from domain.runs import RepositoryRef
 
 
-class GitHubHost(GitHubMerging, CodeHost):
+class GitHubHost(GitHubProposing, GitHubIssues, CodeHost):
     """Speaks to GitHub for all installations of the App.
 
     :param limits: where GitHub's orders to wait are kept across restarts.

@@ -10,7 +10,7 @@ from bot.github.conversation import GitHubConversation
 from bot.github.errors import quoted, refusal, unexpected, words
 from bot.github.exchange import content
 from bot.github.payloads import (
-    Branch,
+    GuardedBranch,
     MergeAnswer,
     MergeWays,
     Pull,
@@ -117,7 +117,7 @@ class GitHubMerging(GitHubConversation, Merging):
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
         purpose = f"read what {branch} of {repository.full_name} requires"
         address = f"{repository_path(repository)}/branches/{segment(branch)}"
-        shown = parse(Branch, await self._client.get(repository.installation_id, address, purpose), purpose)
+        shown = parse(GuardedBranch, await self._client.get(repository.installation_id, address, purpose), purpose)
         rules = await self._rules(repository, branch)
         if rules is None:
             return None

@@ -6,10 +6,13 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from bot.github.errors import unexpected
 from domain.ports import (
+    Branch,
     CheckResult,
     CheckRunRef,
     DeliveryAttempt,
     DependencyChange,
+    Issue,
+    IssueComment,
     MergeMethod,
     PullRequest,
     RequiredCheck,
@@ -57,6 +60,27 @@ class Repository(BaseModel):
     default_branch: str = ""
 
 
+class Home(Repository):
+    """A repository as it is asked for by itself, under the name and owner it has now."""
+
+    url: str
+    owner: Account
+    default_branch: str = Field(min_length=1)
+
+
+class Tip(BaseModel):
+    """A branch, where only what it points to matters."""
+
+    class _Commit(BaseModel):
+        sha: str
+
+    name: str
+    commit: _Commit
+
+    def to_domain(self) -> Branch:
+        return Branch(name=self.name, head_sha=self.commit.sha)
+
+
 class _Head(BaseModel):
     sha: str
     ref: str
@@ -76,9 +100,13 @@ class ListedPull(BaseModel):
     state: Literal["open", "closed"]
     head: _Head
 
+    def comes_from(self, repository_id: int, branch: str) -> bool:
+        return self.head.repo is not None and (self.head.repo.id, self.head.ref) == (repository_id, branch)
+
 
 class Pull(BaseModel):
     number: int
+    node_id: str = ""
     title: str
     state: Literal["open", "closed"]
     draft: bool = False
@@ -109,6 +137,72 @@ class Pull(BaseModel):
             changed_files=self.changed_files,
             is_merged=self.merged,
             default_branch=self.base.repo.default_branch,
+        )
+
+
+class _LabelShown(BaseModel):
+    name: str | None
+
+
+class _Written(BaseModel):
+    """What a person or an App wrote, over REST; ``user`` is missing where the account was deleted."""
+
+    user: Account | None
+    author_association: str = "NONE"
+    body: str | None = None
+
+    @property
+    def author_id(self) -> int | None:
+        return None if self.user is None or self.user.id == GHOST_ID else self.user.id
+
+    @property
+    def author_login(self) -> str:
+        return self.user.login if self.user else GHOST_LOGIN
+
+
+class IssueShown(_Written):
+    """An issue; labels may be names alone."""
+
+    url: str
+    number: int
+    title: str
+    state: Literal["open", "closed"]
+    labels: tuple[str | _LabelShown, ...]
+    pull_request: dict[str, object] | None = None
+
+    def to_domain(self) -> Issue:
+        names = (one if isinstance(one, str) else one.name for one in self.labels)
+        return Issue(
+            number=self.number,
+            title=self.title,
+            body=self.body or "",
+            is_open=self.state == "open",
+            author_id=self.author_id,
+            author_login=self.author_login,
+            author_association=self.author_association,
+            labels=tuple(name for name in names if name),
+            is_pull_request=self.pull_request is not None,
+        )
+
+
+class IssueCommentShown(_Written):
+    id: int
+    issue_url: str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    performed_via_github_app: dict[str, object] | None = None
+
+    def to_domain(self) -> IssueComment:
+        is_bot = self.user is not None and self.user.type == "Bot"
+        return IssueComment(
+            id=self.id,
+            author_id=self.author_id,
+            author_login=self.author_login,
+            is_app=is_bot or self.performed_via_github_app is not None,
+            author_association=self.author_association,
+            body=self.body or "",
+            created_at=self.created_at,
+            is_edited=self.updated_at != self.created_at,
         )
 
 
@@ -288,7 +382,7 @@ class _Protection(BaseModel):
     required_status_checks: _RequiredStatusChecks | None = None
 
 
-class Branch(BaseModel):
+class GuardedBranch(BaseModel):
     """A branch; one that only rulesets protect is ``protected`` with a protection that is not enabled."""
 
     protected: bool

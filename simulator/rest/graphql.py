@@ -251,7 +251,8 @@ def _pull_by_node(call: Call, node_id: str) -> PullRequest:
 
 def _set_draft(call: Call, values: Json, draft: bool) -> Node:
     pull = _pull_by_node(call, str(values.get("pullRequestId")))
-    _need(call, pull.repository, "pull_requests:write")
+    # As with threads: https://github.com/cli/cli/issues/8910
+    _need(call, pull.repository, "pull_requests:write", "contents:write")
     pulling.set_draft(call.world, pull, call.actor, draft)
     return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
 

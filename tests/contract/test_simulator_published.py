@@ -1,4 +1,4 @@
-"""What the simulator answers around approvals and merges has the shape that GitHub publishes."""
+"""What the simulator answers around issues, proposals, approvals and merges has the shape that GitHub publishes."""
 
 from typing import Any
 
@@ -27,15 +27,23 @@ async def _prepared(stage: Stage) -> None:
     sim.report_check(shelf, stage.head, "slow", None)
     sim.report_status(shelf, stage.head, "ci/old", "pending")
     await stage.ann.label(stage.pull, "bug")
+    issue = await stage.ann.open_issue(shelf, "Slow", labels=["bug"])
+    await stage.ann.comment(issue, "Since Monday")
+    await stage.ann.close(issue)
     await stage.host.approve(stage.repository, 1, stage.head, "Fine")
 
 
 READS = [
+    ("", ""),
+    ("/issues/1", "/issues/{issue_number}"),
+    ("/issues/2", "/issues/{issue_number}"),
+    ("/issues/2/comments", "/issues/{issue_number}/comments"),
     ("/collaborators", "/collaborators"),
     ("/pulls/1", "/pulls/{pull_number}"),
     ("/pulls/1/reviews", "/pulls/{pull_number}/reviews"),
     ("/branches/main", "/branches/{branch}"),
     ("/branches/topic", "/branches/{branch}"),
+    ("/branches/gone", "/branches/{branch}"),
     ("/rules/branches/main", "/rules/branches/{branch}"),
     ("/commits/topic/check-runs", "/commits/{ref}/check-runs"),
     ("/commits/topic/status", "/commits/{ref}/status"),
@@ -51,11 +59,16 @@ async def test_what_is_read_is_as_published(stage: Stage, path: str, published: 
 
 
 async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
+    await stage.ann.push(stage.shelf, "fix", {"b.py": "x\n"}, base="main")
+    proposal = {"title": "Fix", "head": "fix", "base": "main", "body": "Closes #1", "draft": True}
     review = {"commit_id": stage.head, "event": "APPROVE", "body": "Fine"}
     writes: list[tuple[str, str, str, Any]] = [
         ("POST", "/issues/1/labels", "/issues/{issue_number}/labels", {"labels": ["bug", "new"]}),
         ("POST", f"/statuses/{stage.head}", "/statuses/{sha}", {"state": "success", "context": "ci/old"}),
         ("POST", "/pulls/1/reviews", "/pulls/{pull_number}/reviews", review),
+        ("POST", "/pulls", "/pulls", proposal),
+        ("POST", "/pulls", "/pulls", proposal),
+        ("PATCH", "/pulls/2", "/pulls/{pull_number}", {"title": "Fix it", "body": ""}),
         ("PUT", "/pulls/1/merge", "/pulls/{pull_number}/merge", {"sha": "0" * 40}),
         ("PUT", "/pulls/1/merge", "/pulls/{pull_number}/merge", {"sha": stage.head, "merge_method": "rebase"}),
         ("PUT", "/pulls/1/merge", "/pulls/{pull_number}/merge", {"sha": stage.head}),
@@ -65,7 +78,7 @@ async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
         answer = await _answer(stage, method, path, body)
         statuses.append(answer.status_code)
         assert differences(f"{method} {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
-    assert statuses == [200, 201, 200, 409, 405, 200]
+    assert statuses == [200, 201, 200, 201, 422, 200, 409, 405, 200]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""Issues on GitHub and what is said below them."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.github.client import repository_path
+from bot.github.conversation import GitHubConversation
+from bot.github.payloads import IssueCommentShown, IssueShown, parse, parse_all
+from domain.errors import NotFound
+from domain.ports import Issue, IssueComment, Issues
+from domain.runs import RepositoryRef
+
+
+class GitHubIssues(GitHubConversation, Issues):
+    """Reads issues as an installation of the App sees them."""
+
+    async def issue(self, repository: RepositoryRef, number: int) -> Issue:
+        purpose = f"read issue {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/issues/{number}"
+        shown = parse(IssueShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        await self._require_here(repository, number, [shown.url])
+        return shown.to_domain()
+
+    async def issue_comments(self, repository: RepositoryRef, number: int) -> Sequence[IssueComment]:
+        """GitHub lists them by ascending id: https://docs.github.com/rest/issues/comments#list-issue-comments"""
+        purpose = f"read the comments of {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/issues/{number}/comments"
+        items = await self._client.items(repository.installation_id, address, purpose)
+        shown = parse_all(IssueCommentShown, items, purpose)
+        await self._require_here(repository, number, (one.issue_url for one in shown))
+        return [one.to_domain() for one in shown]
+
+    async def _require_here(self, repository: RepositoryRef, number: int, addresses: Iterable[str]) -> None:
+        """GitHub leads from an issue that was transferred to its new place, where it is no longer this repository's.
+
+        :raises NotFound: one of the addresses is another issue's, or the repository's name is another one's now.
+        """
+        here = f"{(await self.home(repository)).url}/issues/{number}".casefold()
+        if any(address.casefold() != here for address in addresses):
+            raise NotFound(f"{repository.full_name}#{number} was transferred to another repository.")
