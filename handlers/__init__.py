@@ -10,6 +10,7 @@ from handlers import (
     checks,
     installation,
     issue_comment,
+    issues,
     merge_group,
     pull_request,
     repository,
@@ -29,6 +30,7 @@ HANDLERS: Mapping[str, Handler] = {
     "repository": repository.handle,
     "installation": installation.handle,
     "installation_repositories": installation.handle_repositories,
+    "issues": issues.handle,
     "issue_comment": issue_comment.handle,
     "pull_request_review": review.handle,
     "pull_request_review_comment": review_comment.handle,
@@ -37,7 +39,6 @@ HANDLERS: Mapping[str, Handler] = {
 
 NOT_USED_YET = frozenset(
     {
-        "issues",
         "workflow_run",
         "installation_target",
         "push",

@@ -1,0 +1,63 @@
+"""An issue is closed: what runs on it ends, whoever closed it, and nothing else does."""
+
+import httpx
+import pytest
+
+from domain.commands import Repeat
+from domain.runs import ReasonCode, RepositoryRef, RunState, Trigger
+from memory import runs
+from memory.runs import Candidate
+from simulator.state import Installation, Issue, Repository
+from tests.stories.driver import Story
+
+
+def _installation(told: Story, repository: Repository) -> Installation:
+    found = told.github.world.installation_of(repository)
+    assert found is not None
+    return found
+
+
+async def _under_way(told: Story, repository: Repository, issue: Issue) -> str:
+    """A run on an issue that waits for somebody; its id."""
+    owner, _, name = repository.full_name.partition("/")
+    where = RepositoryRef(installation_id=_installation(told, repository).id, id=repository.id, owner=owner, name=name)
+    main = repository.git.branch("main") or ""
+    wanted = Candidate(
+        admitted_by=f"story#{issue.number}",
+        repository=where,
+        number=issue.number,
+        head_sha=main,
+        base_sha=main,
+        trigger=Trigger.pull_request,
+        repeat=Repeat.never,
+    )
+    database, now = told.forge.services.database, told.clock.now()
+    run = (await runs.admit(database, wanted, await runs.fence(database, repository.id, issue.number), now)).run
+    assert run is not None
+    for state, reason in ((RunState.running, ReasonCode.none), (RunState.waiting, ReasonCode.gate)):
+        assert await runs.move(database, run.id, state, now, reason)
+    return run.id
+
+
+async def _states(told: Story) -> dict[str, tuple[str, str]]:
+    await told.rest()
+    return {run.id: (run.state, run.reason) for run in await told.runs()}
+
+
+async def _close_as_app(told: Story, issue: Issue) -> None:
+    headers = {"Authorization": f"token {told.github.token(_installation(told, issue.repository))}"}
+    async with httpx.AsyncClient(base_url=told.github.api_url, headers=headers) as github:
+        path = f"/repos/{issue.repository.full_name}/issues/{issue.number}"
+        assert (await github.patch(path, json={"state": "closed"})).status_code == 200
+
+
+@pytest.mark.parametrize("told", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("by_app", [False, True])
+async def test_only_what_runs_on_it_ends(told: Story, by_app: bool) -> None:
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    issue, other = await alice.open_issue(repository, "Slow"), await alice.open_issue(repository, "Ugly")
+    ended, goes_on = [await _under_way(told, repository, each) for each in (issue, other)]
+    await alice.edit(issue, title="Very slow")
+    assert await _states(told) == dict.fromkeys((ended, goes_on), ("waiting", "gate"))
+    await (_close_as_app(told, issue) if by_app else alice.close(issue))
+    assert await _states(told) == {ended: ("cancelled", "closed"), goes_on: ("waiting", "gate")}
