@@ -1,0 +1,33 @@
+"""A commit in a partial clone, and a call of a tool on it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from agents.tools.reading import reading
+from agents.tools.tool import Outcome, answered
+from domain.redaction import redact
+from tests.unit.workspace.conftest import author, mirror, mirrors, remote
+from workspace.mirror import Mirror
+from workspace.snapshot import BOUNDS, Bounds, Snapshot
+
+__all__ = ["author", "mirror", "mirrors", "remote"]
+
+Call = Callable[..., Awaitable[Outcome]]
+Opened = Callable[..., Awaitable[Call]]
+
+
+@pytest.fixture
+def opened(mirror: Mirror) -> Opened:
+    """Open a commit of the mirror for reading."""
+
+    async def at(commit: str, never_send: Sequence[str] = (), bounds: Bounds = BOUNDS) -> Call:
+        await mirror.fetch(commit, commit, 7)
+        tools = reading(await Snapshot.of(mirror, commit, bounds), never_send=never_send, redact=redact)
+
+        async def call(name: str, **arguments: object) -> Outcome:
+            return await answered(tools, name, arguments)
+
+        return call
+
+    return at

@@ -1,0 +1,43 @@
+"""An expression finds with git grep what Python's finds, or is refused."""
+
+import re
+
+import pytest
+
+from agents.tools.expressions import extended
+from agents.tools.tool import Mistaken, Outcome
+from tests.unit.tools.conftest import Opened
+from tests.unit.workspace.remotes import Author
+
+LINES = (
+    "def f(a1, b_2):", "    return {'x': 3}", "a.b-c", "tab\there", "[1]", "back\\slash", "^caret", "x", "", "foo",
+    "foobar", "`quoted`", "it's", "<div class=\"a\">", "a{2}", "aa", "$5", "price: 12.50", "]", "-", "dd", "\\d", "w.",
+)  # fmt: skip
+PATTERNS = (
+    r"\d", r"\d+\.\d{2}", r"\D\d", r"[\w.]+-", r"[^\w\s]", r"\bfoo\b", r"(?:foo|bar)+$", r"^def \w+\(", r"\{'x'",
+    r"return {", r"\t", r"[\t]", r"\[\d\]", r"[\[\]]", r"[\]]", r"[]]", r"[^\]]$", r"\\", r"[\\]", r"[\^]", r"[\^-]",
+    r"^[-\d]", r"[a\-c]", r"[\^\[]", r"\`", r"it\'s", r"<div.*?>", r"a{2}", r"a\{2\}", r"^$", r"\$\d", r"[a-c]\d",
+    r"\S", r"[\[.]", r"[^^]", r"[-^]", r"^\W", r"\.", r"[\d.]+$", r"x|y", r"(a|b)\d", r"\"a\"", r"a\-?",
+)  # fmt: skip
+
+
+async def test_the_same_lines_are_found(author: Author, opened: Opened) -> None:
+    call = await opened(author.commit({"a": "\n".join(LINES) + "\n", "crlf": "\r\n".join(LINES) + "\r\n"}))
+    for pattern in PATTERNS:
+        outcome = await call("grep", pattern=pattern)
+        wanted = {i for i, line in enumerate(LINES, 1) if re.search(pattern, line)}
+        assert wanted, pattern
+        assert found(outcome, "a") == wanted, (pattern, extended(pattern))
+        assert found(outcome, "crlf") >= wanted, (pattern, extended(pattern))
+
+
+def found(outcome: Outcome, file: str) -> set[int]:
+    return {int(number) for number in re.findall(rf"^{file}:(\d+):", outcome.text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(a)\1", r"(?=a)", r"(?i)a", r"(?P<x>a)", r"\x41", r"\p{L}", r"[\x00-\x1f]", r"\n"]
+)
+def test_what_cannot_be_said_is_refused(pattern: str) -> None:
+    with pytest.raises(Mistaken, match="does not know"):
+        extended(pattern)
