@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,15 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
     ModelServerError,
 )
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
@@ -70,6 +78,17 @@ class Reports:
 
 
 @dataclass(frozen=True)
+class Uses:
+    """The model uses tools, all at once.
+
+    :param tools: name and arguments of each.
+    """
+
+    tools: Sequence[tuple[str, Mapping[str, JsonValue]]]
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Raises:
     """Something goes wrong that no provider did, as when the process dies."""
 
@@ -77,7 +96,8 @@ class Raises:
 
 
 Mishap = Fails | Stalls | Cuts | Says | Reports | Raises
-Reply = Value | Mishap | Callable[[str], Value | Mishap]
+Played = Value | Uses | Mishap
+Reply = Played | Callable[[str], Played]
 
 
 @dataclass(frozen=True)
@@ -109,7 +129,7 @@ class ScriptedModel:
 
     @property
     def language_model(self) -> LanguageModel:
-        """The model as `agents.asking.ask` takes it."""
+        """The model as `agents.asking.ask` and `agents.turns.take` take it."""
         return LanguageModel(NAME, FunctionModel(self._answer, model_name=NAME), self._price)
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -139,11 +159,11 @@ def _prompts(messages: list[ModelMessage]) -> list[str]:
         for message in messages
         if isinstance(message, ModelRequest)
         for part in message.parts
-        if isinstance(part, UserPromptPart)
+        if isinstance(part, UserPromptPart | ToolReturnPart)
     ]
 
 
-async def _play(reply: Value | Mishap, tokens: int) -> ModelResponse:
+async def _play(reply: Played, tokens: int) -> ModelResponse:
     match reply:
         case Fails(status, retry_after):
             raise ModelHTTPError.for_category(
@@ -165,6 +185,11 @@ async def _play(reply: Value | Mishap, tokens: int) -> ModelResponse:
                 usage=counted if counted.has_values() or usage is None else _usage(tokens, arguments),
                 finish_reason=finish,
             )
+        case Uses(tools, text):
+            said = [TextPart(text)] if text else []
+            calls = [ToolCallPart(tool, json.dumps(dict(arguments))) for tool, arguments in tools]
+            written = text + "".join(call.args_as_json_str() for call in calls)
+            return ModelResponse([*said, *calls], usage=_usage(tokens, written), finish_reason="tool_call")
         case _:
             arguments = json.dumps(dict(reply))
             return ModelResponse(

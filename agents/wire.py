@@ -1,15 +1,24 @@
 """The shape of a call: what a provider is sent, and what an answer must look like."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
-from pydantic import BaseModel, JsonValue
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 REPORT = "report"
-"""The only tool a model gets: it returns the answer."""
+"""The tool that returns the answer; who is asked a single question gets no other."""
 
 
 class NotAnAnswer(Exception):
@@ -46,46 +55,92 @@ def request(instructions: str, content: str, complaint: str | None) -> ModelRequ
     return ModelRequest(parts=[UserPromptPart(content)], instructions=instructions)
 
 
-def settings(max_output_tokens: int, seconds: float) -> ModelSettings:
+def mistakes(error: ValidationError) -> str:
+    """The first mistakes in an answer, in words that name places but quote nothing of it."""
+    listed = [f"{'.'.join(map(str, mistake['loc'])) or 'it'}: {mistake['msg']}" for mistake in error.errors()[:3]]
+    return "; ".join(listed)[:400] + "."
+
+
+def settings(max_output_tokens: int, seconds: float, *, cached: bool = False) -> ModelSettings:
+    """:param cached: whether the provider should keep the conversation, because it comes again with more behind it."""
     return ModelSettings(
         max_tokens=max_output_tokens,
         request_timeout=seconds,
         timeout=seconds,
         max_retries=0,  # repeating is ours: each repetition is reserved
-        cache={"messages": False},
+        cache={"messages": cached},
     )
 
 
-def parameters(schema: type[BaseModel]) -> ModelRequestParameters:
+def parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) -> ModelRequestParameters:
+    """:param tools: what the model may use before it hands in a value of the schema."""
     tool = ToolDefinition(
         name=REPORT,
         description="Hand in the answer.",
-        parameters_json_schema=_slim(schema.model_json_schema()),
+        parameters_json_schema=_slim(schema.model_json_schema(), _WORDS),
         kind="output",
     )
-    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    return ModelRequestParameters(
+        output_mode="tool", function_tools=list(tools), output_tools=[tool], allow_text_output=False
+    )
 
 
-def _slim(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema without what costs tokens and says nothing: titles, descriptions, defaults, definitions.
+def tool(name: str, description: str, arguments: type[BaseModel]) -> ToolDefinition:
+    return ToolDefinition(
+        name=name, description=description, parameters_json_schema=_slim(arguments.model_json_schema(), _TITLES)
+    )
+
+
+def text_of(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
+    """Everything the provider counts, as one text."""
+    tools = (f"{each.name} {each.description} {each.parameters_json_schema}" for each in _tools(sent))
+    parts = (_text(part) for message in messages for part in message.parts)
+    instructions = next((each.instructions for each in messages if isinstance(each, ModelRequest)), None)
+    return "".join((instructions or "", *parts, *tools))
+
+
+def _tools(sent: ModelRequestParameters) -> list[ToolDefinition]:
+    return [*sent.function_tools, *sent.output_tools]
+
+
+def _text(part: object) -> str:
+    match part:
+        case ToolCallPart():
+            return part.tool_name + part.args_as_json_str()
+        case TextPart() | UserPromptPart() | ToolReturnPart():
+            return str(part.content)
+        case _:
+            return ""
+
+
+_TITLES = frozenset({"title"})
+_WORDS = _TITLES | {"description", "default"}
+
+
+def _slim(schema: dict[str, Any], without: frozenset[str]) -> dict[str, Any]:
+    """A JSON schema with its definitions in their places, and without what costs tokens and says nothing here.
 
     :param schema: of a model that does not contain itself.
+    :param without: the words of the schema language that are left out.
     """
     definitions = cast(dict[str, JsonValue], schema.get("$defs", {}))
-    return cast(dict[str, Any], _in_place({key: value for key, value in schema.items() if key != "$defs"}, definitions))
+    there: JsonValue = {key: value for key, value in schema.items() if key != "$defs"}
+    return cast(dict[str, Any], _in_place(there, definitions, without))
 
 
-def _in_place(node: JsonValue, definitions: dict[str, JsonValue], named: bool = False) -> JsonValue:
+def _in_place(
+    node: JsonValue, definitions: dict[str, JsonValue], without: frozenset[str], named: bool = False
+) -> JsonValue:
     """``named``: the keys are names of properties, not words of the schema language."""
     if isinstance(node, list):
-        return [_in_place(item, definitions) for item in node]
+        return [_in_place(item, definitions, without) for item in node]
     if not isinstance(node, dict):
         return node
     reference = node.get("$ref")
     if isinstance(reference, str) and not named:
-        return _in_place(definitions[reference.rpartition("/")[2]], definitions)
+        return _in_place(definitions[reference.rpartition("/")[2]], definitions, without)
     return {
-        key: _in_place(value, definitions, named=not named and key == "properties")
+        key: _in_place(value, definitions, without, named=not named and key == "properties")
         for key, value in node.items()
-        if named or key not in {"title", "description", "default"}
+        if named or key not in without
     }

@@ -32,6 +32,7 @@ class Repeat(StrEnum):
     never = "never"  # an event asks: not if it has a verdict
     if_excluded = "if_excluded"  # a draft that is ready now
     unless_reviewed = "unless_reviewed"  # a person asks: not if it has a verdict, or is about to have one
+    anew = "anew"  # a person asks for another plan: not while one is made
     always = "always"  # reopened, or a person asks for all of it again
 
 

@@ -133,7 +133,7 @@ _NEXT = {
     Afterwards.approval: "somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge "
     "approve with: conditions` does so on conditions, `/forge reject reason` ends the run.",
     Afterwards.goes_on: "the run carries it out; nobody has to approve a plan of this risk. `/forge cancel` stops it.",
-    Afterwards.ends: "nothing happens by itself; only a plan was asked for. `/forge run` carries it out.",
+    Afterwards.ends: "nothing happens by itself: only a plan was asked for.",
 }
 _CHANGE = "To change it, reply in a comment and write `/forge plan`: that makes a new version."
 

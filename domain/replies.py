@@ -308,6 +308,19 @@ def only_on_pull_requests(verb: Verb) -> str:
     return f"{code('/forge ' + verb)} works on pull requests only."
 
 
+def only_on_issues(verb: Verb) -> str:
+    return f"{code('/forge ' + verb)} works on issues only."
+
+
+def planning() -> str:
+    return "I read the issue and the code, and post a plan below; the comment above it says how far I am."
+
+
+def not_planned(outcome: str) -> str:
+    """:param outcome: why no plan is made, as a clause."""
+    return f"Nothing was planned: {outcome}. `/forge status` says what I am doing here."
+
+
 def refused(refusal: Refused, login: str) -> str:
     """For somebody who may not do what they ask."""
     command, who = code(f"/forge {refusal.verb}"), code(login)

@@ -42,6 +42,9 @@ class ReasonCode(StrEnum):
     breaker = "breaker"
     budget = "budget"
     guard = "guard"
+    stuck = "stuck"  # an agent does not get on
+    planned = "planned"  # only a plan was asked for, and it is there
+    questions = "questions"  # an issue leaves open what is wanted
     error = "error"
 
 
@@ -67,6 +70,7 @@ class Trigger(StrEnum):
     rerequested = "rerequested"  # the re-run button
     requested_action = "requested_action"  # one of our buttons
     command = "command"  # a slash command
+    plan = "plan"  # a slash command that asks for a plan of an issue
 
 
 class Phase(StrEnum):
@@ -110,3 +114,8 @@ class Run(BaseModel):
     state: RunState
     reason: ReasonCode = ReasonCode.none
     detail: str = ""
+
+    @property
+    def is_of_issue(self) -> bool:
+        """Whether it works on an issue, and not on a pull request: then ``head_sha`` is the default branch's."""
+        return self.trigger is Trigger.plan

@@ -96,7 +96,7 @@ ENTRIES: Mapping[Verb, Entry] = {
     Verb.forget: Entry("forget M-ID", _WRITE, "make Forge forget it"),
     Verb.fix: Entry("fix F-ID", _WRITE, "propose a change that fixes a finding"),
     Verb.run: Entry("run", _WRITE, "take this issue through the whole pipeline"),
-    Verb.plan: Entry("plan", _WRITE, "plan this issue, nothing more"),
+    Verb.plan: Entry("plan", _WRITE, "plan this issue, nothing more", True),
     Verb.retry: Entry("retry", _WRITE, "run the failed phase again"),
     Verb.resume: Entry("resume", _WRITE, "go on from the last checkpoint"),
     Verb.cancel: Entry("cancel", _WRITE, "stop the run, keep what it has so far", True),

@@ -7,7 +7,9 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
-from domain.runs import Run
+from domain.events import EventType
+from domain.runs import Phase, Run
+from memory import ledger
 from memory.database import Database, upsert
 from memory.tables import AnswerRow, RunRow
 
@@ -25,6 +27,30 @@ async def keep(database: Database, run: Run, question: str, value: dict[str, Any
     values = {"run_id": run.id, "question": question, "value": value, "time": now}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
+
+
+async def acted(
+    database: Database,
+    run: Run,
+    phase: Phase,
+    question: str,
+    results: Sequence[str],
+    tools: Sequence[tuple[str, bool]],
+    now: datetime,
+) -> None:
+    """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
+
+    :param results: what the tools answered, in order.
+    :param tools: name of each, and whether it answered with an error.
+    """
+    async with database.transaction() as session:
+        row = await session.get(AnswerRow, (run.id, question))
+        if row is None:
+            return
+        row.value = {**row.value, "results": [*results]}
+        for tool, is_error in tools:
+            payload = {"problem": "the call was refused" if is_error else None}
+            ledger.tell(session, run.id, EventType.tool_executed, now, source=tool, phase=phase, payload=payload)
 
 
 async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -8,8 +9,9 @@ from sqlalchemy import delete, select, update
 
 from domain.events import EventType
 from domain.ids import new_id
+from domain.plan import Weighed
 from domain.review import Conclusion, Review
-from domain.runs import Phase, ReasonCode, Run, RunState
+from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from memory import findings, ledger
 from memory.database import Database
 from memory.tables import CheckpointRow, RunRow
@@ -93,6 +95,50 @@ async def latest_review(
         return None if row is None else Review.model_validate(row.output)
 
 
+@dataclass(frozen=True)
+class PastPlan:
+    """A plan of an earlier run, and when it was made."""
+
+    plan: Weighed
+    at: datetime
+
+
+async def save_plan(database: Database, run: Run, plan: Weighed, now: datetime) -> None:
+    """Store the plan of a run, once."""
+    async with database.transaction() as session:
+        if await session.scalar(_of_phase(run, Phase.planning)) is not None:
+            return
+        row = CheckpointRow(
+            id=new_id(), run_id=run.id, phase=Phase.planning.value, output=plan.model_dump(mode="json"), time=now
+        )
+        session.add(row)
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+
+
+async def load_plan(database: Database, run: Run) -> Weighed | None:
+    """The plan of a run, if there is one."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.planning))
+        return None if row is None else Weighed.model_validate(row.output)
+
+
+async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
+    """The plans that earlier runs made of the same issue, oldest first."""
+    query = (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.number == run.number,
+            RunRow.id < run.id,
+            CheckpointRow.phase == Phase.planning.value,
+        )
+        .order_by(RunRow.id)
+    )
+    async with database.transaction() as session:
+        return [PastPlan(Weighed.model_validate(row.output), row.time) for row in await session.scalars(query)]
+
+
 async def disagreeing(database: Database, run: Run) -> Sequence[int]:
     """Other pull requests with the same head whose newest run there does not let it pass: checks belong to heads.
 
@@ -101,7 +147,12 @@ async def disagreeing(database: Database, run: Run) -> Sequence[int]:
     query = (
         select(RunRow.number, RunRow.state, RunRow.reason, CheckpointRow.output)
         .outerjoin(CheckpointRow, (CheckpointRow.run_id == RunRow.id) & (CheckpointRow.phase == Phase.review.value))
-        .where(RunRow.repository_id == run.repository.id, RunRow.head_sha == run.head_sha, RunRow.number != run.number)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.head_sha == run.head_sha,
+            RunRow.number != run.number,
+            RunRow.trigger != Trigger.plan.value,
+        )
         .order_by(RunRow.id)
     )
     async with database.transaction() as session:

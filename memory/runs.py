@@ -210,10 +210,14 @@ async def of_pull_request(database: Database, repository_id: int, number: int) -
 
 
 async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
-    """Runs on this head, newest first."""
+    """Runs of pull requests on this head, newest first."""
     query = (
         select(RunRow)
-        .where(RunRow.repository_id == repository_id, RunRow.head_sha == head_sha)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.head_sha == head_sha,
+            RunRow.trigger != Trigger.plan.value,
+        )
         .order_by(RunRow.id.desc())
     )
     async with database.transaction() as session:

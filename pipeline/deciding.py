@@ -110,7 +110,8 @@ class AtGates:
         if not past or past[0].run.state.is_final:
             return gate_replies.nothing_to_continue()
         run = past[0].run
-        await spend.grant(self._services.database, run, Phase.review, grants, self._services.clock.now(), self._guid)
+        phase = Phase.planning if run.is_of_issue else Phase.review
+        await spend.grant(self._services.database, run, phase, grants, self._services.clock.now(), self._guid)
         return gate_replies.granted(grants, run.id)
 
     async def _accept(self, written_at: datetime) -> str:

@@ -28,7 +28,7 @@ from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound
 from domain.gates import Choice, Gate
 from domain.ports import PullRequest
 from domain.review import Conclusion
-from domain.runs import ReasonCode, RepositoryRef, Run, RunState
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Admission, Candidate
@@ -41,6 +41,7 @@ from pipeline.last_word import hand_over
 from pipeline.obey import Obedience
 from pipeline.purging import purge
 from pipeline.services import Services
+from pipeline.signs import close_sign, open_sign
 from pipeline.standing import give_ok, look
 from pipeline.threads import note
 from safety.authority import authorise
@@ -53,6 +54,7 @@ _STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not com
 
 REVIEWED = "this head was reviewed before"
 IN_WORK = "this head is being reviewed"
+CLOSED = "it is closed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
 
 
@@ -144,6 +146,16 @@ class Dispatch:
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
         admitted = _Admitted.model_validate(await self._journal.step("admit", lambda: self._admit(command)))
+        if admitted.run is None:
+            return admitted.why
+        await self._start(admitted.run, admitted.superseded)
+        return f"run {admitted.run.id}"
+
+    async def plan(self, repository: RepositoryRef, number: int) -> str:
+        """Admit a run that plans an issue, unless one is doing so; what became of it."""
+        admitted = _Admitted.model_validate(
+            await self._journal.step("admit", lambda: self._admit_plan(repository, number))
+        )
         if admitted.run is None:
             return admitted.why
         await self._start(admitted.run, admitted.superseded)
@@ -353,6 +365,19 @@ class Dispatch:
             if not admission.stale:
                 return _admission(admission, _why_not(admission.known))
 
+    async def _admit_plan(self, repository: RepositoryRef, number: int) -> JsonValue:
+        """Admit it on the code as it is now; look again if something else began on the issue meanwhile."""
+        database, host, admitted_by = self._services.database, self._services.host, f"{self._guid}#{number}"
+        while True:
+            fence = await runs.fence(database, repository.id, number)
+            if not (await host.issue(repository, number)).is_open:
+                return _admission(await runs.admitted(database, admitted_by), CLOSED).model_dump(mode="json")
+            head = (await host.default_branch(repository)).head_sha
+            candidate = Candidate(admitted_by, repository, number, head, head, Trigger.plan, Repeat.anew)
+            admission = await runs.admit(database, candidate, fence, self._services.clock.now())
+            if not admission.stale:
+                return _admission(admission, IN_WORK).model_dump(mode="json")
+
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
         services, number = self._services, command.number
@@ -378,7 +403,7 @@ class Dispatch:
             self._services.database, run.repository.id, run.number, self._services.clock.now()
         )
         try:
-            await self._services.publisher.open_check(run)
+            await open_sign(self._services, run)
         except (CodeHostError, Halted, Superseded) as error:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None
@@ -390,7 +415,7 @@ class Dispatch:
         if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
             return None  # its verdict came first, or the run finds that it did not
         with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
-            await self._services.publisher.close(run)
+            await close_sign(self._services, run)
         return None
 
     async def _refusal(self, command: ReviewCheckedHead, number: int) -> JsonValue:

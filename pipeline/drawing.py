@@ -75,8 +75,12 @@ class Drawing:
 
     async def mirror(self) -> Mirror:
         """The mirror with this head in it."""
-        host, repository = self._services.host, self._run.repository
-        authorization = await host.git_credentials(repository)
-        mirror = await self._services.mirrors.mirror(repository.id, host.clone_url(repository), authorization)
-        await mirror.fetch(self._run.head_sha, self._run.base_sha, self._run.number)
-        return mirror
+        return await mirror_of(self._services, self._run)
+
+
+async def mirror_of(services: Services, run: Run) -> Mirror:
+    """The mirror of a run's repository with its head and base in it."""
+    authorization = await services.host.git_credentials(run.repository)
+    mirror = await services.mirrors.mirror(run.repository.id, services.host.clone_url(run.repository), authorization)
+    await mirror.fetch(run.head_sha, run.base_sha, run.number)
+    return mirror

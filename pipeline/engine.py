@@ -27,6 +27,7 @@ from pipeline.going_on import go_on
 from pipeline.journal import WAKE
 from pipeline.last_word import say
 from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
+from pipeline.planning import PlanningRun
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
@@ -167,14 +168,15 @@ class WorkflowEngine:
                 return await dispatch(services, guid, repeats or guid)
 
         @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
-        async def review_run(run_id: str, asks_again: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
+        async def work(run_id: str, asks_again: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
                 run = await runs.get(services.database, run_id)
                 if run is None:
                     return "unknown run"
                 if run.state is RunState.failed or (run.state is RunState.completed and not asks_again):
                     return "over"
-                return await ReviewRun(services, run, DBOS.workflow_id).execute()
+                kind = PlanningRun if run.is_of_issue else ReviewRun
+                return await kind(services, run, DBOS.workflow_id).execute()
 
         @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]

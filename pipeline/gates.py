@@ -28,7 +28,8 @@ async def ask(services: Services, run: Run, request: GateRequest) -> Gate:
     :returns: the gate as it stands, decided perhaps.
     :raises Superseded: if another run owns the pull request.
     """
-    gate = await gates.ask(services.database, run, request, services.clock.now())
+    placed = request.model_copy(update={"on_issue": run.is_of_issue})
+    gate = await gates.ask(services.database, run, placed, services.clock.now())
     return await show(services, run, gate)
 
 

@@ -11,13 +11,14 @@ from domain.runs import Run
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, DELIVERIES, LAST_WORD
 from pipeline.services import Services
+from pipeline.signs import close_sign
 from pipeline.steps import noted
 
 log = structlog.get_logger(__name__)
 
 
 async def hand_over(run: Run, occasion: str = "") -> None:
-    """Leave it to a workflow of its own to close a run's check; a repeated call changes nothing.
+    """Leave it to a workflow of its own to close what shows a run; a repeated call changes nothing.
 
     :param occasion: tells it from an earlier one that could not.
     """
@@ -31,10 +32,10 @@ async def hand_over(run: Run, occasion: str = "") -> None:
 
 
 async def say(services: Services, workflow_id: str, run: Run) -> str:
-    """Close the check of a run that ended; how that went."""
+    """Close what shows a run that ended; how that went."""
 
     async def close() -> JsonValue:
-        await services.publisher.close(run)
+        await close_sign(services, run)
         return None
 
     try:

@@ -1,8 +1,6 @@
 """Layer 3 of a run: a model reads what is new, each call journaled and paid for once."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import cast
 
 from pydantic import BaseModel, JsonValue
 
@@ -27,19 +25,17 @@ from agents.models import LanguageModel, Task, Unusable
 from agents.reviewer import Checked, ModelPart, within, without_model
 from domain.changes import Change, FileChange, FileVersions, NotLookedAt
 from domain.configuration import Configuration
-from domain.errors import CodeAccessError, Superseded
+from domain.errors import CodeAccessError
 from domain.findings import Finding, Layer, place
-from domain.gates import Gate, GateState, digest
-from domain.money import Refusal
-from domain.ports import PullRequest
-from domain.redaction import OWN, outgoing, unquoted
+from domain.gates import digest
+from domain.ports import PullRequest, Purse
+from domain.redaction import outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
-from memory import answers, checkpoints, halts, permits, runs
-from pipeline.gates import AtGate
+from memory import checkpoints, permits
 from pipeline.journal import WorkflowJournal
+from pipeline.paying import Paying
 from pipeline.services import Services
-from pipeline.watch import Watch, purse
 from safety.eligibility import needs_ok
 from workspace.mirror import Mirror
 
@@ -91,7 +87,7 @@ class ModelLayer:
         self._mirror = mirror
         self._configuration = configuration
         self._pull_request = pull_request
-        self._watch = Watch(services, run, Phase.review, configuration)
+        self._paying = Paying(services, journal, run, Phase.review, configuration)
 
     async def read(self, checked: Checked) -> ModelPart:
         """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
@@ -181,51 +177,10 @@ class ModelLayer:
         return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
 
     async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
-        """The answer to a question; one that is refused asks a person where a person can help.
+        def call(money: Purse, conditions: tuple[str, ...]) -> Awaitable[Answer]:
+            return ask(on_conditions(question, conditions, outgoing), schema, model, money)
 
-        :raises AtGate: if it waits for that person.
-        """
-        while True:
-            key = f"ask: {question.key}"
-            answer = Answer.model_validate(await self._journal.step(key, lambda: self._answer(question, schema, model)))
-            if answer.refusal is None or answer.refusal.gate is None:
-                return answer
-            stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
-            gate = Gate.model_validate(stored)
-            if gate.is_waiting:
-                raise AtGate(gate)
-            if gate.state is not GateState.approved:
-                return answer
-
-    async def _answer(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> JsonValue:
-        """What the model says, or what it said in this run before; or what stopped it from being asked."""
-        services, name = self._services, _digest(question, schema, model)
-        known = await answers.find(services.database, self._run, name)
-        if known is not None and known.get("value") is not None:
-            return known
-        stopped = await self._watch.stopped()
-        if stopped is not None:
-            problem = f"{stopped.message} {stopped.advice}"
-            return Answer(key=question.key, problem=problem, refusal=stopped).model_dump(mode="json")
-        purse_ = purse(services, self._run, Phase.review, self._configuration, self._stop)
-        asked = on_conditions(question, await self._watch.conditions(), outgoing)
-        answer = await ask(asked, schema, model, purse_)
-        # What a provider repeats of our own is not even kept.
-        told = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
-        if answer.refusal is None:
-            await answers.keep(services.database, self._run, name, told, services.clock.now())
-        return told
-
-    async def _ask_person(self, refusal: Refusal) -> JsonValue:
-        gate = await self._watch.asked(refusal)
-        return None if gate is None else gate.model_dump(mode="json")
-
-    async def _stop(self) -> None:
-        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12)."""
-        await halts.require_none(self._services.database)
-        paused = await permits.paused_by(self._services.database, self._run.repository)
-        if paused is not None or not await runs.is_current(self._services.database, self._run):
-            raise Superseded(f"Run {self._run.id} may not ask a model any more.")
+        return await self._paying.ask(question.key, _digest(question, schema, model), Answer, call)
 
     async def _code(self, checked: Checked) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await self._mirror()

@@ -49,6 +49,10 @@ class Runs(Protocol):
         """Admit a run on the live head; what became of it."""
         ...
 
+    async def plan(self, repository: RepositoryRef, number: int) -> str:
+        """Admit a run that plans an issue; what became of it."""
+        ...
+
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End what runs on a pull request; the runs that were stopped."""
         ...
@@ -119,6 +123,8 @@ class Obedience:
         match asked.verb:
             case Verb.review:
                 return await self._review(asked.full, standing)
+            case Verb.plan:
+                return await self._plan()
             case Verb.cancel | Verb.abort:
                 return await self._cancel()
             case Verb.pause:
@@ -232,6 +238,12 @@ class Obedience:
         if not outcome.startswith("run "):
             return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
+
+    async def _plan(self) -> str:
+        if self._command.is_pull_request:
+            return replies.only_on_issues(Verb.plan)
+        outcome = await self._runs.plan(self._command.repository, self._command.number)
+        return replies.planning() if outcome.startswith("run ") else replies.not_planned(outcome)
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""

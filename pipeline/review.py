@@ -1,7 +1,6 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from typing import cast
 
 import structlog
@@ -9,23 +8,21 @@ from pydantic import JsonValue
 
 from agents.reviewer import Checked
 from domain import gate_texts, ladder_texts, texts
-from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized, Unprocessable
+from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, findings, gates, ladder, runs, spend
+from memory import checkpoints, findings, gates, ladder, runs
 from pipeline import acting, configuration, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
 from pipeline.drawing import Drawing
-from pipeline.gates import AtGate, show_all, show_void
-from pipeline.journal import WorkflowJournal
-from pipeline.last_word import hand_over
+from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
 from pipeline.publish import choose_inline
-from pipeline.purging import purge_copies
 from pipeline.review_gates import Asked, GatesOutcome
+from pipeline.running import Running
 from pipeline.services import Services
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
@@ -33,50 +30,15 @@ from safety.gates import protected
 
 log = structlog.get_logger(__name__)
 
-_WATCH = 1.0  # seconds between two looks whether a run that works still owns its pull request
 
-
-class ReviewRun:
-    """One run of the review pipeline: begin, look, check, publish, conclude.
-
-    Every step may be repeated after a crash: what it did before is found in the journal, the checkpoint or
-    the outbox, so that nothing is done, paid or posted twice.
-    """
+class ReviewRun(Running):
+    """One run of the review pipeline: begin, look, check, publish, conclude."""
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
-        self._services = services
-        self._publisher = services.publisher
-        self._run = run
-        self._journal = WorkflowJournal(services, workflow_id or run.id, self._waiting)
+        super().__init__(services, run, workflow_id)
         self._drawing = Drawing(services, run)
-        self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
 
-    async def execute(self) -> str:
-        """Bring the run to its end, or to a question only a person can answer; how it ended, in one word.
-
-        An answer begins this anew: what was done before is found again, and the run goes on behind the gate.
-        """
-        try:
-            return await self._review_or_fail()
-        except Superseded:
-            return await self._step_aside()
-
-    async def _review_or_fail(self) -> str:
-        try:
-            return await self._review()
-        except AtGate as stopped:
-            gate = stopped.gate
-            await self._journal.step("say what it waits for", lambda: self._say_what_it_waits_for(gate))
-            return await self._wait_for_a_person()
-        except Superseded:
-            raise
-        except ForgeError as error:
-            return await self._fail(error)
-        except Exception:
-            log.exception("review.unexpected", run=self._run.id)
-            return await self._fail(ForgeError("Forge made a mistake of its own; its log has the details."))
-
-    async def _review(self) -> str:
+    async def _work(self) -> str:
         await self._journal.step("begin", self._begin)
         settings = Settings.model_validate(await self._journal.step("read the configuration", self._configure))
         gone: tuple[str, ...] = ()
@@ -84,9 +46,7 @@ class ReviewRun:
             ended = await self._not_looked_at(settings)
             if ended is not None:
                 return ended
-            answer = await self._journal.step(
-                "run the checks", lambda: self._while_current(self._drawing.check(settings))
-            )
+            answer = await self._journal.step("run the checks", lambda: self._check(settings))
             checked = Checked.model_validate(answer)
             if configuration.PATH in checked.paths:
                 await self._journal.step("check the configuration file", self._drawing.check_configuration)
@@ -142,18 +102,17 @@ class ReviewRun:
             await acting.plan(self._services, self._run)
         return await self._move(state, reason)
 
-    async def _wait_for_a_person(self) -> str:
-        """Free this run's place until somebody answers; the answer queues the run again."""
-        await self._journal.step("wait for a person", lambda: self._move(RunState.waiting, ReasonCode.gate))
-        self._is_over = True
-        return RunState.waiting.value
-
-    async def _say_what_it_waits_for(self, gate: Gate) -> JsonValue:
-        """The check of a run that stopped in the middle: what was found so far is kept, nothing is approved."""
+    async def _say_what_it_waits_for(self, gate: Gate) -> None:
+        """In its check: what was found so far is kept, nothing is approved."""
         text = gate_texts.stopped_at(gate)
         cause = self._journal.workflow_id
         await self._publisher.conclude_again(self._run, cause, Conclusion.action_required, text)
-        return None
+
+    async def _say_what_went_wrong(self, error: ForgeError) -> None:
+        await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
+
+    async def _close(self) -> None:
+        await self._publisher.close(self._run)
 
     async def _settle_threads(self, gone: Collection[str]) -> None:
         try:
@@ -252,108 +211,9 @@ class ReviewRun:
         inline = choose_inline(review, posted, settings.configuration.review.max_comments)
         return review, inline, sum(finding.fingerprint in posted for finding in review.findings)
 
-    async def _fail(self, error: ForgeError) -> str:
-        """End the run with its reason, and say on the check what happened. Never an approval."""
-        log.warning("review.failed", run=self._run.id, error=str(error))
-
-        async def say() -> JsonValue:
-            await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
-            return None
-
-        reason, is_said = _reason(error), await self._try("say what went wrong", say)
-        await self._journal.step("end", lambda: self._move(RunState.failed, reason, error.message))
-        if not is_said:
-            await hand_over(self._run)
-        return reason.value
-
-    async def _step_aside(self) -> str:
-        """The run lost its pull request and was ended by who took it: close its check after its own last write."""
-
-        async def close() -> JsonValue:
-            await self._close_books()
-            await self._leave_nothing()
-            await self._publisher.close(self._run)
-            await show_void(self._services, self._run)
-            return None
-
-        self._is_over = True
-        if not await self._try("close the check", close):
-            await hand_over(self._run)
-        return RunState.cancelled.value
-
-    async def _leave_nothing(self) -> None:
-        """Where access was lost, what this run read and kept after the purge goes, too."""
-        run = self._run
-        ended = await runs.get(self._services.database, run.id)
-        if ended is not None and ended.reason is ReasonCode.access_lost:
-            await checkpoints.purge(self._services.database, (run.repository.id,), run)
-            await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
-
-    async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> bool:
-        """A last word on GitHub; whether it was said. The run ends all the same, so that it is in nobody's way."""
-        try:
-            await self._journal.once(key, call)
-        except Superseded:
-            raise
-        except ForgeError as error:
-            log.warning("review.unsaid", run=self._run.id, step=key, error=str(error))
-            return False
-        except Exception:
-            log.exception("review.unsaid", run=self._run.id, step=key)
-            return False
-        return True
-
-    async def _while_current(self, work: Awaitable[JsonValue]) -> JsonValue:
-        """The answer of ``work``, which is stopped soon after the run lost its pull request.
-
-        :raises Superseded: if it was.
-        """
-        task = asyncio.ensure_future(work)
-        try:
-            while not (await asyncio.wait({task}, timeout=_WATCH))[0]:
-                if not await runs.is_current(self._services.database, self._run):
-                    raise self._superseded()
-            return task.result()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> JsonValue:
-        """:raises Superseded: the run was put an end to."""
-        now = self._services.clock.now()
-        if not await runs.move(self._services.database, self._run.id, target, now, reason, detail):
-            raise self._superseded()
-        if target.is_final:
-            await self._close_books()
-        return None
-
-    async def _close_books(self) -> None:
-        """What is still reserved when a run ends was lost: nobody knows what the provider did (invariant 3)."""
-        await spend.close(self._services.database, self._run.id, self._services.clock.now())
-
-    def _superseded(self) -> Superseded:
-        return Superseded(f"Run {self._run.id} was put an end to.")
-
-    async def _waiting(self, why: str | None) -> None:
-        if self._is_over:
-            return
-        if why is None:
-            await self._move(RunState.running)
-        else:
-            reason = ReasonCode.halted if why == HALTED else ReasonCode.rate_limited
-            await self._move(RunState.waiting, reason, why)
-
 
 _ENDS = {
     GatesOutcome.passed: (RunState.completed, ReasonCode.none),
     GatesOutcome.rejected: (RunState.failed, ReasonCode.gate_rejected),
     GatesOutcome.expired: (RunState.failed, ReasonCode.gate_timeout),
 }
-
-
-def _reason(error: ForgeError) -> ReasonCode:
-    if isinstance(error, CommitGone):
-        return ReasonCode.commit_gone
-    if isinstance(error, Forbidden | NotFound | Unauthorized):
-        return ReasonCode.access_lost
-    return ReasonCode.error

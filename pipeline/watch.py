@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from domain.configuration import Configuration
 from domain.gates import SLICED, Gate, GateRequest, GateState, Option, digest
@@ -174,12 +175,10 @@ def _options(name: str, grants: Slice) -> tuple[Option, ...]:
     )
 
 
-def _iteration(question: str, value: dict[str, object]) -> Iteration:
-    """An answer as the guards see it: what was asked is the action."""
-    problem = value.get("problem")
-    return Iteration(
-        thought="",
-        action=question,
-        output="" if value.get("value") is None else str(value["value"]),
-        error=str(problem) if problem else "",
-    )
+def _iteration(question: str, value: dict[str, Any]) -> Iteration:
+    """An answer as the guards see it: what was asked is the action, or the tools an agent used."""
+    problem = str(value.get("problem") or "")
+    if "uses" not in value:
+        return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
+    used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
+    return Iteration(value["text"], "\n".join(used), "\n".join(value.get("results", ())), problem)

@@ -17,7 +17,7 @@ from memory.tables import RunRow
 from pipeline.steps import Durable, durable
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
-from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Review, ReviewComment
+from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment
 from tests.clock import MovableClock
 from tests.databases import POLLING
 from tests.resting import still_open
@@ -76,25 +76,25 @@ class Story:
         mine = [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
         return [each for each in mine if each.in_reply_to is None]
 
-    def answers(self, pull: PullRequest) -> list[IssueComment]:
+    def answers(self, pull: Issue) -> list[IssueComment]:
         """Forge's comments below the pull request but those of its gates; they count as looked at now."""
         return self._said(pull, lambda body: _GATE not in body)
 
-    def questions(self, pull: PullRequest) -> list[IssueComment]:
+    def questions(self, pull: Issue) -> list[IssueComment]:
         """The comments of the gates, also of those that are decided; they count as looked at now."""
         return self._said(pull, lambda body: _GATE in body)
 
-    def gates(self, pull: PullRequest) -> list[str]:
+    def gates(self, pull: Issue) -> list[str]:
         """The names of the gates that wait here, as their comments ask; they count as looked at now."""
         asked = self._said(pull, lambda body: body.startswith(_ASKS))
         return [each.body.removeprefix(_ASKS).partition("**")[0] for each in asked]
 
-    def closed_gates(self, pull: PullRequest) -> list[str]:
+    def closed_gates(self, pull: Issue) -> list[str]:
         """How the gates ended, as their comments say, e.g. ``guard: Rejected by carol``; looked at now."""
         closed = self._said(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
         return [each.body.removeprefix("**").partition("**")[0] for each in closed]
 
-    def _said(self, pull: PullRequest, wanted: Callable[[str], bool]) -> list[IssueComment]:
+    def _said(self, pull: Issue, wanted: Callable[[str], bool]) -> list[IssueComment]:
         mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot and wanted(each.body)]
         self._seen |= {each.id for each in mine}
         return mine
@@ -116,13 +116,13 @@ class Story:
             await asyncio.sleep(0.02)
 
     def assert_all_seen(self) -> None:
-        """Every review Forge posted was looked at by the story, and no check is left open."""
+        """Every review and comment Forge posted was looked at by the story."""
         for repository in self.github.world.repositories.values():
             for issue in repository.issues.values():
-                if isinstance(issue, PullRequest):
-                    said = [*self.github.reviews(issue), *self.github.comments(issue)]
-                    unseen = [each.body for each in said if each.id not in self._seen and each.app is not None]
-                    assert not unseen, f"Forge posted what no one looked at: {unseen}"
+                reviews = self.github.reviews(issue) if isinstance(issue, PullRequest) else []
+                said = [*reviews, *self.github.comments(issue)]
+                unseen = [each.body for each in said if each.id not in self._seen and each.app is not None]
+                assert not unseen, f"Forge posted what no one looked at: {unseen}"
 
 
 def settings(url: str, folder: Path, github: Simulator, **more: object) -> Settings:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Patience, Question, ask
+from agents.asking import Answer, Question, ask
+from agents.calling import Patience
 from agents.models import LanguageModel
 from agents.scripted import Raises, Reports, ScriptedModel, Stalls
 from domain.money import Fixed, Limits, Receipt, Reservation, Usage

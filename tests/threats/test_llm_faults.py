@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Patience, Question, ask
+from agents.asking import Answer, Question, ask
+from agents.calling import Patience
 from agents.models import LanguageModel
 from agents.scripted import Cuts, Fails, Mishap, Reports, Says, ScriptedModel, Stalls
 from domain.money import Outcome

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Patience, Question, ask
+from agents.asking import Answer, Question, ask
+from agents.calling import Patience
 from agents.models import LanguageModel, Models, Task, Unusable, language_model
 from agents.tokens import at_most
 from domain.money import Outcome, Usage

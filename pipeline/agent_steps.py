@@ -1,0 +1,73 @@
+"""Takes the steps of an agent's loop in a run: each journaled, and each answer of the model paid for once."""
+
+from collections.abc import Awaitable, Sequence
+from functools import partial
+
+from pydantic import BaseModel, JsonValue
+
+from agents.loop import Use
+from agents.models import LanguageModel
+from agents.tools.tool import Tool
+from agents.turns import Assignment, Exchange, Turn, named, take
+from domain.ports import Purse
+from domain.redaction import outgoing
+from domain.runs import Phase, Run
+from memory import answers
+from pipeline.journal import WorkflowJournal
+from pipeline.paying import Paying
+from pipeline.services import Services
+
+
+class AgentSteps:
+    """The steps of one assignment; see :class:`agents.loop.Steps`.
+
+    :param schema: of what the agent hands in.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        phase: Phase,
+        paying: Paying,
+        assignment: Assignment,
+        schema: type[BaseModel],
+        tools: Sequence[Tool],
+        model: LanguageModel,
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._phase = phase
+        self._paying = paying
+        self._assignment = assignment
+        self._schema = schema
+        self._tools = tools
+        self._model = model
+
+    async def reason(self, past: Sequence[Exchange]) -> Turn:
+        """:raises AtGate: if a person has to let it go on first."""
+
+        def call(money: Purse, conditions: tuple[str, ...]) -> Awaitable[Turn]:
+            told = self._assignment.on(tuple(outgoing(each) for each in conditions))
+            return take(told, past, self._schema, self._tools, self._model, money)
+
+        key = f"{self._assignment.key} {len(past) + 1}"
+        return await self._paying.ask(key, self._name(past), Turn, call)
+
+    async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
+        key = f"act: {self._assignment.key} {len(past) + 1}"
+        answer = await self._journal.step(key, partial(self._act, self._name(past), turn, use))
+        return Exchange.model_validate(answer)
+
+    async def _act(self, name: str, turn: Turn, use: Use) -> JsonValue:
+        exchange = Exchange(turn=turn, results=tuple(await use()))
+        results = [result.text for result in exchange.results]
+        tools = [(used.tool, result.is_error) for used, result in zip(turn.uses, exchange.results, strict=True)]
+        now = self._services.clock.now()
+        await answers.acted(self._services.database, self._run, self._phase, name, results, tools, now)
+        return exchange.model_dump(mode="json")
+
+    def _name(self, past: Sequence[Exchange]) -> str:
+        return named(self._assignment, past, self._schema, self._model)

@@ -1,0 +1,89 @@
+"""Asks a model in a phase of a run: its limits first, each answer kept, and people where only they can help."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar, cast
+
+from pydantic import JsonValue
+
+from agents.asking import Paid
+from domain.configuration import Configuration
+from domain.errors import Superseded
+from domain.gates import Gate, GateState
+from domain.money import Refusal
+from domain.ports import Purse
+from domain.redaction import OWN
+from domain.runs import Phase, Run
+from memory import answers, halts, permits, runs
+from pipeline.gates import AtGate
+from pipeline.journal import WorkflowJournal
+from pipeline.services import Services
+from pipeline.watch import Watch, purse
+
+P = TypeVar("P", bound=Paid)
+
+Call = Callable[[Purse, tuple[str, ...]], Awaitable[P]]
+"""Calls the model with this money, under the conditions people made."""
+
+
+class Paying:
+    """What one phase of one run asks of models; no answer is paid for twice (invariant 3)."""
+
+    def __init__(
+        self, services: Services, journal: WorkflowJournal, run: Run, phase: Phase, configuration: Configuration
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._phase = phase
+        self._configuration = configuration
+        self._watch = Watch(services, run, phase, configuration)
+
+    async def ask(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
+        """An answer; one that is refused asks a person where a person can help.
+
+        :param key: names the step; unique in its phase.
+        :param name: of everything the model is shown: what was answered under it in this run is the answer.
+        :raises AtGate: if it waits for that person.
+        """
+        while True:
+            answer = kind.model_validate(
+                await self._journal.step(f"ask: {key}", lambda: self._answer(key, name, kind, call))
+            )
+            if answer.refusal is None or answer.refusal.gate is None:
+                return answer
+            stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
+            gate = Gate.model_validate(stored)
+            if gate.is_waiting:
+                raise AtGate(gate)
+            if gate.state is not GateState.approved:
+                return answer
+
+    async def _answer(self, key: str, name: str, kind: type[P], call: Call[P]) -> JsonValue:
+        """What the model says, or what it said in this run before; or what stopped it from being asked."""
+        services = self._services
+        known = await answers.find(services.database, self._run, name)
+        if known is not None and known.get("problem") is None:
+            return known
+        stopped = await self._watch.stopped()
+        if stopped is not None:
+            problem = f"{stopped.message} {stopped.advice}"
+            return kind(key=key, problem=problem, refusal=stopped).model_dump(mode="json")
+        money = purse(services, self._run, self._phase, self._configuration, self._stop)
+        answer = await call(money, await self._watch.conditions())
+        # What a provider repeats of our own is not even kept.
+        told = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
+        if answer.refusal is None:
+            await answers.keep(services.database, self._run, name, told, services.clock.now())
+        return told
+
+    async def _ask_person(self, refusal: Refusal) -> JsonValue:
+        gate = await self._watch.asked(refusal)
+        return None if gate is None else gate.model_dump(mode="json")
+
+    async def _stop(self) -> None:
+        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12)."""
+        await halts.require_none(self._services.database)
+        paused = await permits.paused_by(self._services.database, self._run.repository)
+        if paused is not None or not await runs.is_current(self._services.database, self._run):
+            raise Superseded(f"Run {self._run.id} may not ask a model any more.")

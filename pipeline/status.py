@@ -1,0 +1,93 @@
+"""Writes what a run of an issue has to say there: one comment that is edited in place, and the plan."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from domain import plan_texts
+from domain.errors import ForgeError, NotFound
+from domain.redaction import outgoing
+from domain.runs import Run, RunState
+from memory import runs, spend
+from pipeline.services import Services
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class IssueStatus:
+    """The comments of one run of an issue. Every method may be repeated after a crash and then changes nothing."""
+
+    services: Services
+    run: Run
+
+    async def show(self, step: str, text: str) -> None:
+        """Say in the comment how far the run is; the first call makes it.
+
+        :param step: names this state of the comment.
+        :raises Superseded: if another run owns the issue.
+        """
+        comment_id = await self._opened(text)
+
+        async def edit() -> int:
+            await self._edit(comment_id, text)
+            return comment_id
+
+        await self.services.publisher.once(self.run, f"status {step}", "comment", _no_trace, edit)
+
+    async def post(self, kind: str, text: str) -> None:
+        """Comment once: a plan, or questions.
+
+        :raises Superseded: if another run owns the issue.
+        """
+        marker = self.services.publisher.markers.make(kind, self.run.id)
+        await self._commented(kind, marker, text)
+
+    async def close(self) -> None:
+        """Say in the comment how a run ended that was put an end to, whoever owns the issue now."""
+        host, run = self.services.host, self.run
+        comment_id = await host.find_comment(run.repository, run.number, self._marker)
+        if comment_id is None:
+            return
+        ended = await runs.get(self.services.database, run.id) or run
+        spent = await self.spent()
+        if ended.state is RunState.failed:
+            text = plan_texts.failed(ForgeError(ended.detail), run.id, spent=spent)
+        else:
+            text = plan_texts.stopped(ended.reason, spent=spent)
+        await self._edit(comment_id, text)
+
+    async def spent(self) -> int:
+        """What the run cost so far, in micro-USD."""
+        return (await spend.of_run(self.services.database, self.run.id)).amount
+
+    @property
+    def _marker(self) -> str:
+        return self.services.publisher.markers.make("status", self.run.id)
+
+    async def _opened(self, text: str) -> int:
+        return await self._commented("status", self._marker, text)
+
+    async def _commented(self, step: str, marker: str, text: str) -> int:
+        host, where = self.services.host, (self.run.repository, self.run.number)
+
+        async def find() -> int | None:
+            return await host.find_comment(*where, marker)
+
+        async def create() -> int:
+            return await host.create_comment(*where, outgoing(f"{text}\n\n{marker}"))
+
+        return await self.services.publisher.once(self.run, step, "comment", find, create)
+
+    async def _edit(self, comment_id: int, text: str) -> None:
+        try:
+            await self.services.host.edit_comment(
+                self.run.repository, comment_id, outgoing(f"{text}\n\n{self._marker}")
+            )
+        except NotFound:  # a person deleted it; it is not put there again
+            log.info("status.comment_gone", run=self.run.id)
+
+
+async def _no_trace() -> int | None:
+    """An edit may be made twice; it says the same."""
+    return None

@@ -1,0 +1,251 @@
+"""What people see when they ask Forge to plan an issue."""
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agents.scripted import Fails, Says, ScriptedModel, Uses
+from memory import gates
+from memory.tables import RunRow
+from simulator import User
+from simulator.state import Issue, Repository
+from tests.stories.driver import Story
+
+SHOP = {
+    "README.md": "# Shop\n",
+    "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
+    "shop/secret.env": "nothing of yours\n",
+    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+}
+LOOKS = Uses([("read_file", {"path": "shop/cart.py"}), ("grep", {"pattern": "total"})])
+
+
+def plan(level: str = "low", summary: str = "Carts get a discount.") -> dict[str, JsonValue]:
+    """What a planner hands in."""
+    task: dict[str, JsonValue] = {
+        "id": "T1",
+        "title": "Take a discount off the total",
+        "description": "`total` takes a share between 0 and 1 and takes it off.",
+        "files": ["shop/cart.py", "tests/test_cart.py"],
+        "depends_on": [],
+        "acceptance": "A test shows a tenth taken off.",
+    }
+    made: dict[str, JsonValue] = {
+        "summary": summary,
+        "decisions": [{"decision": "The share is a float.", "reason": "Prices are floats, too."}],
+        "tasks": [task],
+        "risk": {"level": level, "reasons": [] if level == "low" else ["It touches what customers pay."]},
+        "estimate": {"lines": 20, "minutes": 10},
+        "allowed_areas": ["shop/**", "tests/**"],
+    }
+    return {"plan": made, "questions": []}
+
+
+@dataclass(eq=False)
+class Asked:
+    """An issue that alice opened; she may write, and Forge plans what she asks for."""
+
+    told: Story
+    repository: Repository
+    alice: User
+    issue: Issue
+
+    async def says(self, who: User, words: str) -> str:
+        """Somebody comments; everything Forge says then."""
+        before = {each.id for each in self._said()}
+        self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
+        await who.comment(self.issue, words)
+        await self.told.rest()
+        return "\n\n".join(each.body for each in self._said() if each.id not in before)
+
+    @property
+    def status(self) -> str:
+        """The comment that says how far the newest run is."""
+        return [each.body for each in self._said() if "<!-- forge:status:" in each.body][-1]
+
+    async def run(self) -> RunRow:
+        return (await self.told.runs())[0]
+
+    def _said(self):
+        return [*self.told.answers(self.issue), *self.told.questions(self.issue)]
+
+
+async def opened(told: Story, body: str = "Customers want a discount on the whole cart.", **files: str) -> Asked:
+    repository, alice = told.repository({**SHOP, **files})
+    return Asked(told, repository, alice, await alice.open_issue(repository, "Discounts", body))
+
+
+async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
+    """The planner looks at the code, hands in a plan, and the issue shows it."""
+    asked = await opened(read)
+    model.when("Discounts", LOOKS, plan())
+    said = await asked.says(asked.alice, "/forge plan")
+    assert "**Plan for this issue, version 1** · risk low" in said
+    assert "**T1** Take a discount off the total" in said
+    assert "nothing happens by itself" in said
+    assert "Forge planned this issue" in asked.status
+    assert "    return sum(prices)" in model.calls[1].content
+    assert "    return sum(prices)" not in model.calls[0].content
+    run = await asked.run()
+    assert (run.state, run.reason) == ("completed", "planned")
+
+
+async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    said = await asked.says(asked.alice, "/forge plan")
+    assert read.gates(asked.issue) == ["architecture_approval"]
+    assert "It touches what customers pay." in said
+    assert "Waiting for a decision" in asked.status
+    run = await asked.run()
+    assert (run.state, run.reason) == ("waiting", "gate")
+
+    bob = read.github.user("bob")
+    assert "needs the role" in await asked.says(bob, "/forge approve")
+    answer = await asked.says(asked.alice, "/forge approve with: keep prices as integers")
+    assert "is approved" in answer
+    assert read.closed_gates(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
+    assert "Forge planned this issue" in asked.status
+    run = await asked.run()
+    assert (run.state, run.reason) == ("completed", "planned")
+    [gate] = await gates.of_run(read.forge.services.database, run.id)
+    assert (gate.conditions, gate.request.on_issue) == ("keep prices as integers", True)
+    assert len(model.calls) == 1
+
+
+async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("critical"))
+    model.when("integers, please", plan("high", "Carts get a discount in cents."))
+    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "integers, please")
+    second = await asked.says(asked.alice, "/forge plan")
+    assert "version 2" in second
+    assert "Carts get a discount in cents." in second
+    assert "Carts get a discount." in model.calls[-1].content  # the plan it replaces
+    assert len(read.gates(asked.issue)) == 1
+    await asked.says(asked.alice, "/forge reject architecture_approval no discounts at all")
+    run = await asked.run()
+    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert [each.reason for each in await read.runs()] == ["gate_rejected", "superseded"]
+
+
+async def test_nobody_answers(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    await asked.says(asked.alice, "/forge plan")
+    read.clock.move(hours=25)
+    await read.rest()
+    assert read.closed_gates(asked.issue) == [
+        "architecture_approval: Nobody answered in time, which counts as a rejection"
+    ]
+    run = await asked.run()
+    assert (run.state, run.reason) == ("failed", "gate_timeout")
+    assert read.answers(asked.issue)
+
+
+async def test_a_hopeless_issue_is_asked_back(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, body="")
+    model.when("Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
+    said = await asked.says(asked.alice, "/forge plan")
+    assert "1. A discount on what, and who may give it?" in said
+    assert "version 1" not in said
+    assert (await asked.run()).reason == "questions"
+
+
+async def test_what_the_model_gets_wrong_it_is_told(read: Story, model: ScriptedModel) -> None:
+    """A tool that does not exist, arguments that are none, and a plan that does not fit together."""
+    asked = await opened(read)
+    wrong = plan()
+    wrong["questions"] = ["Or shall I?"]
+    uses = Uses([("write_file", {"path": "x"}), ("read_file", {"file": "x"}), ("read_file", {"path": "../etc/passwd"})])
+    model.when("Discounts", uses, wrong, plan())
+    assert "version 1" in await asked.says(asked.alice, "/forge plan")
+    told = model.calls[1].content
+    assert "There is no tool 'write_file'" in told
+    assert "its arguments are not valid" in told
+    assert "not both" in model.calls[2].content
+
+
+async def test_a_model_that_only_talks_is_stuck(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", Says("Let me think about it."))
+    await asked.says(asked.alice, "/forge plan")
+    assert "No plan came of it" in asked.status
+    run = await asked.run()
+    assert (run.state, run.reason) == ("failed", "stuck")
+    assert len(model.calls) == 3
+
+
+async def test_a_model_that_goes_in_circles_stops_at_a_guard(read: Story, model: ScriptedModel) -> None:
+    """Another slice lets it go on where it was: what it was answered before is not paid for twice."""
+    asked = await opened(read)
+    model.when("Discounts", *[LOOKS] * 3, plan())
+    await asked.says(asked.alice, "/forge plan")
+    assert read.gates(asked.issue) == ["guard"]
+    assert len(model.calls) == 3
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert (await asked.run()).reason == "planned"
+    assert len(model.calls) == 4
+
+
+async def test_files_that_are_never_sent(read: Story, model: ScriptedModel) -> None:
+    never = {".github/forge.yml": "review: {never_send: ['**/*.env']}\n"}
+    asked = await opened(read, **never)
+    model.when(
+        "Discounts", Uses([("read_file", {"path": "shop/secret.env"}), ("grep", {"pattern": "of yours"})]), plan()
+    )
+    await asked.says(asked.alice, "/forge plan")
+    assert not any("nothing of yours" in call.content for call in model.calls)
+
+
+async def test_the_provider_fails(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", Fails(400))
+    await asked.says(asked.alice, "/forge plan")
+    assert "answered with HTTP 400" in asked.status
+    assert (await asked.run()).state == "failed"
+
+
+async def test_without_a_model(told: Story) -> None:
+    asked = await opened(told)
+    await asked.says(asked.alice, "/forge plan")
+    assert "Not planned: no model can be asked." in asked.status
+    assert (await asked.run()).state == "failed"
+
+
+async def test_who_may_not_and_where_it_makes_no_sense(told: Story) -> None:
+    asked = await opened(told)
+    assert "needs the role" in await asked.says(told.github.user("bob"), "/forge plan")
+    await asked.alice.close(asked.issue)
+    assert "it is closed" in await asked.says(asked.alice, "/forge plan")
+    assert not await told.runs()
+
+    await asked.alice.push(asked.repository, "feature", {"README.md": "# The shop\n"}, base="main")
+    pull = await asked.alice.open_pull_request(asked.repository, "feature")
+    await told.rest()
+    await asked.alice.comment(pull, "/forge plan")
+    await told.rest()
+    assert "works on issues only" in told.answers(pull)[0].body
+
+
+async def test_cancelled_while_it_waits(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "/forge cancel")
+    assert read.closed_gates(asked.issue) == ["architecture_approval: Void: there is nothing left to decide"]
+    assert "Planning was stopped" in asked.status
+    assert (await asked.run()).reason == "aborted"
+
+
+async def test_closed_while_it_waits(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    await asked.says(asked.alice, "/forge plan")
+    await asked.alice.close(asked.issue)
+    await read.rest()
+    assert read.gates(asked.issue) == []
+    assert read.closed_gates(asked.issue)
+    assert "the issue was closed" in asked.status
+    assert (await asked.run()).reason == "closed"
