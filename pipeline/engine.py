@@ -24,10 +24,10 @@ from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
+from pipeline.issue_run import IssueRun
 from pipeline.journal import WAKE
 from pipeline.last_word import say
 from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
-from pipeline.planning import PlanningRun
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
@@ -175,7 +175,7 @@ class WorkflowEngine:
                     return "unknown run"
                 if run.state is RunState.failed or (run.state is RunState.completed and not asks_again):
                     return "over"
-                kind = PlanningRun if run.is_of_issue else ReviewRun
+                kind = IssueRun if run.is_of_issue else ReviewRun
                 return await kind(services, run, DBOS.workflow_id).execute()
 
         @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)

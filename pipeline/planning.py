@@ -1,6 +1,7 @@
-"""The planning of one issue, as a durable workflow that reads from top to bottom."""
+"""The planning phase of an issue's run: a plan is made once, posted, and approved by people where its risk is high."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, JsonValue
 
@@ -13,11 +14,11 @@ from agents.turns import Assignment
 from domain import plan_texts
 from domain.configuration import Configuration
 from domain.errors import ForgeError
-from domain.gates import Gate, GateRequest, GateState, digest
+from domain.gates import Gate, GateRequest, digest
 from domain.globs import matches
 from domain.money import Refusal
 from domain.plan import Plan, Planned, Weighed, mistakes
-from domain.plan_texts import Afterwards, StepState
+from domain.plan_texts import Afterwards
 from domain.ports import IssueComment
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
@@ -26,16 +27,16 @@ from memory.checkpoints import PastPlan
 from pipeline.agent_steps import AgentSteps
 from pipeline.beginning import configured
 from pipeline.drawing import mirror_of
-from pipeline.gates import ask, show_all
+from pipeline.gates import ask
+from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
-from pipeline.running import Running, said
+from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from safety.gates import request
 from safety.planning import needs_approval, weighed
 from workspace.snapshot import Snapshot
 
-_STEPS = ("Reading the issue", "Planning", "Weighing the risk")
 _MOST_AUTHORS = 20  # whose live role is asked; who wrote last goes first
 
 
@@ -49,100 +50,29 @@ class Begun(BaseModel):
     paused_by: str | None
 
 
-class PlanningRun(Running):
-    """One plan for one issue: begin, read, plan, weigh, ask people where the risk is high."""
+@dataclass(frozen=True)
+class Ended:
+    """How a run ends before it has what it was asked for.
 
-    def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
-        super().__init__(services, run, workflow_id)
+    :param text: what its comment says.
+    """
+
+    state: RunState
+    reason: ReasonCode
+    text: str
+
+
+class Planning:
+    """The first phase of an issue's run: read the issue, have a plan made, post it, ask where its risk is high."""
+
+    def __init__(self, services: Services, journal: WorkflowJournal, run: Run) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
         self._status = IssueStatus(services, run)
 
-    async def _work(self) -> str:
-        await self._journal.step("begin", self._begin)
-        begun = Begun.model_validate(await self._journal.step("read the issue", self._read))
-        if begun.paused_by is not None:
-            return await self._end(RunState.cancelled, ReasonCode.paused)
-        if not begun.is_open:
-            return await self._end(RunState.cancelled, ReasonCode.closed, plan_texts.closed())
-        planned = await self._journal.step("is it planned", self._kept)
-        if planned is None:
-            ended = await self._plan(begun)
-            if ended is not None:
-                return ended
-            planned = await self._journal.step("is it planned", self._kept)
-        return await self._present(begun, Weighed.model_validate(planned))
-
-    async def _plan(self, begun: Begun) -> str | None:
-        """Have a plan made and keep it; how the run ended, if none came of it."""
-        model = self._services.models.choose(Task.strong)
-        if isinstance(model, Unusable):
-            return await self._end(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
-        match await self._made(begun, model):
-            case Done(Planned(plan=Plan() as plan)):
-                await self._journal.step("keep the plan", lambda: self._keep(begun, plan))
-                return None
-            case Done(planned):
-                return await self._ask_back(planned.questions)
-            case Stuck(why):
-                text = plan_texts.unusable(why, spent=await self._status.spent())
-                return await self._end(RunState.failed, ReasonCode.stuck, text)
-            case Stopped(_, Refusal() as refusal):
-                text = plan_texts.refused(refusal, spent=await self._status.spent())
-                return await self._end(RunState.failed, ReasonCode.breaker, text)
-            case Stopped(why):
-                text = plan_texts.failed(ForgeError(why), self._run.id, spent=await self._status.spent())
-                return await self._end(RunState.failed, ReasonCode.error, text)
-
-    async def _made(self, begun: Begun, model: LanguageModel) -> Done[Planned] | Stuck | Stopped:
-        """Let the planner work on the code as it was when the run began."""
-        snapshot = await self._snapshot()
-        tools = reading(snapshot, never_send=begun.configuration.review.never_send, redact=outgoing)
-        assignment = Assignment(
-            key="plan", instructions=planner.instructions(), content=planner.content(begun.task, outgoing)
-        )
-        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration)
-        steps = AgentSteps(
-            self._services, self._journal, self._run, Phase.planning, paying, assignment, Planned, tools, model
-        )
-        return await work(Agent(Planned, tools, mistakes), steps)
-
-    async def _present(self, begun: Begun, plan: Weighed) -> str:
-        """Post the plan, and ask whether it may be carried out where its risk is high."""
-        asks = needs_approval(plan.level)
-        await self._journal.step("post the plan", lambda: self._post(begun, plan, asks))
-        if not asks:
-            return await self._end(RunState.completed, ReasonCode.planned)
-        gate = Gate.model_validate(await self._journal.step("ask people", lambda: self._ask(begun, plan)))
-        if gate.is_waiting:
-            await self._journal.step("say what it waits for", lambda: said(self._say_what_it_waits_for(gate)))
-            return await self._wait_for_a_person()
-        return await self._end(*_ENDS[gate.state])
-
-    async def _ask_back(self, questions: Sequence[str]) -> str:
-        """The issue leaves open what is wanted: that is asked, not guessed."""
-        text = plan_texts.questions(questions, spent=await self._status.spent())
-        await self._journal.step("post the questions", lambda: said(self._status.post("questions", text)))
-        return await self._end(RunState.completed, ReasonCode.questions)
-
-    async def _end(self, state: RunState, reason: ReasonCode, text: str = "") -> str:
-        """End the run, and say so in its comment.
-
-        :param text: what the comment says; left out, that everything is done.
-        """
-        shown = text or _progress(len(_STEPS), await self._status.spent())
-        await self._journal.step("say how it ended", lambda: said(self._status.show(f"ended {reason}", shown)))
-        await self._journal.step("finish", lambda: self._move(state, reason))
-        self._is_over = True
-        return reason.value
-
-    # --- steps -------------------------------------------------------------------------------------------------
-
-    async def _begin(self) -> JsonValue:
-        await self._move(RunState.running)
-        await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
-        await self._status.show(f"began {self._journal.workflow_id}", _progress(1, await self._status.spent()))
-        return None
-
-    async def _read(self) -> JsonValue:
+    async def read(self) -> JsonValue:
+        """What the run is started with, as JSON of :class:`Begun`."""
         services, run = self._services, self._run
         known = await checkpoints.plans(services.database, run)
         configuration = (await configured(services, run)).configuration
@@ -155,6 +85,62 @@ class PlanningRun(Running):
             paused_by=await permits.paused_by(services.database, run.repository),
         )
         return begun.model_dump(mode="json")
+
+    async def plan(self, begun: Begun) -> Weighed | Ended:
+        """The plan of this run; it is made once."""
+        kept = await self._journal.step("is it planned", self._kept)
+        if kept is None:
+            ended = await self._have_it_made(begun)
+            if ended is not None:
+                return ended
+            kept = await self._journal.step("is it planned", self._kept)
+        return Weighed.model_validate(kept)
+
+    async def present(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> Gate | None:
+        """Post the plan, and ask whether it may be carried out where its risk is high; the question, if there is one.
+
+        :param afterwards: what follows where nobody is asked.
+        """
+        asks = needs_approval(plan.level)
+        shown = Afterwards.approval if asks else afterwards
+        await self._journal.step("post the plan", lambda: self._post(begun, plan, shown))
+        if not asks:
+            return None
+        return Gate.model_validate(await self._journal.step("ask people", lambda: self._ask(begun, plan)))
+
+    async def _have_it_made(self, begun: Begun) -> Ended | None:
+        """Have a plan made and keep it; how the run ends, if none came of it."""
+        model = self._services.models.choose(Task.strong)
+        if isinstance(model, Unusable):
+            return Ended(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
+        match await self._made(begun, model):
+            case Done(Planned(plan=Plan() as plan)):
+                await self._journal.step("keep the plan", lambda: self._keep(begun, plan))
+                return None
+            case Done(planned):
+                return await self._ask_back(planned.questions)
+            case unfinished:
+                return await not_finished(self._status, unfinished)
+
+    async def _made(self, begun: Begun, model: LanguageModel) -> Done[Planned] | Stuck | Stopped:
+        """Let the planner work on the code as it was when the run began."""
+        tools = reading(await self._snapshot(), never_send=begun.configuration.review.never_send, redact=outgoing)
+        assignment = Assignment(
+            key="plan", instructions=planner.instructions(), content=planner.content(begun.task, outgoing)
+        )
+        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration)
+        steps = AgentSteps(
+            self._services, self._journal, self._run, Phase.planning, paying, assignment, Planned, tools, model
+        )
+        return await work(Agent(Planned, tools, mistakes), steps)
+
+    async def _ask_back(self, questions: Sequence[str]) -> Ended:
+        """The issue leaves open what is wanted: that is asked, not guessed."""
+        text = plan_texts.questions(questions, spent=await self._status.spent())
+        await self._journal.step("post the questions", lambda: said(self._status.post("questions", text)))
+        return Ended(RunState.completed, ReasonCode.questions, "")
+
+    # --- steps -------------------------------------------------------------------------------------------------
 
     async def _task(self, configuration: Configuration, earlier: PastPlan | None) -> tuple[PlanningTask, bool]:
         """What the planner is told, and whether the issue is open."""
@@ -206,8 +192,7 @@ class PlanningRun(Running):
         await checkpoints.save_plan(services.database, self._run, judged, services.clock.now())
         return judged.level.value
 
-    async def _post(self, begun: Begun, plan: Weighed, asks: bool) -> JsonValue:
-        afterwards = Afterwards.approval if asks else Afterwards.ends
+    async def _post(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> JsonValue:
         spent = await self._status.spent()
         text = plan_texts.comment(plan, afterwards, version=begun.version, spent=spent)
         await self._status.post("plan", text)
@@ -217,24 +202,18 @@ class PlanningRun(Running):
         gate = await ask(self._services, self._run, _request(self._run, plan, begun.configuration))
         return gate.model_dump(mode="json")
 
-    async def _say_what_it_waits_for(self, gate: Gate) -> None:
-        text = _progress(len(_STEPS), await self._status.spent(), f"Waiting for a decision: {gate.name}")
-        await self._status.show(f"waits for {gate.id}", text)
 
-    async def _say_what_went_wrong(self, error: ForgeError) -> None:
-        text = plan_texts.failed(error, self._run.id, spent=await self._status.spent())
-        await self._status.show("failed", text)
-
-    async def _close(self) -> None:
-        await self._status.close()
-
-
-_ENDS = {
-    GateState.approved: (RunState.completed, ReasonCode.planned),
-    GateState.rejected: (RunState.failed, ReasonCode.gate_rejected),
-    GateState.expired: (RunState.failed, ReasonCode.gate_timeout),
-    GateState.void: (RunState.failed, ReasonCode.gate_rejected),
-}
+async def not_finished(status: IssueStatus, unfinished: Stuck | Stopped) -> Ended:
+    """How a run ends whose agent does not get on, or may not."""
+    spent = await status.spent()
+    match unfinished:
+        case Stuck(why):
+            return Ended(RunState.failed, ReasonCode.stuck, plan_texts.unusable(why, spent=spent))
+        case Stopped(_, Refusal() as refusal):
+            return Ended(RunState.failed, ReasonCode.breaker, plan_texts.refused(refusal, spent=spent))
+        case Stopped(why):
+            text = plan_texts.failed(ForgeError(why), status.run.id, spent=spent)
+            return Ended(RunState.failed, ReasonCode.error, text)
 
 
 def _request(run: Run, plan: Weighed, configuration: Configuration) -> GateRequest:
@@ -242,13 +221,6 @@ def _request(run: Run, plan: Weighed, configuration: Configuration) -> GateReque
     subject = digest("architecture_approval", run.base_sha, plan.model_dump_json())
     prompt = f"The risk of this plan is {plan.level.value}. May it be carried out?"
     return request("architecture_approval", Phase.planning, subject, prompt, plan.reasons, configuration)
-
-
-def _progress(done: int, spent: int, waits: str = "") -> str:
-    """The comment with so many steps done."""
-    states = [StepState.done if at < done else StepState.now if at == done else StepState.next for at in range(9)]
-    steps = list(zip(_STEPS, states, strict=False))
-    return plan_texts.progress([*steps, *([(waits, StepState.now)] if waits else [])], spent)
 
 
 def _author(comment: IssueComment) -> tuple[str, int | None]:
