@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -21,9 +21,13 @@ SILENT = 3
 
 @dataclass(frozen=True)
 class Done(Generic[A]):
-    """The agent handed in its work."""
+    """The agent handed in its work.
+
+    :param past: how it came to it.
+    """
 
     value: A
+    past: Sequence[Exchange] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ async def work(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
         past.append(exchange)
         value = _handed_in(agent, exchange)
         if value is not None:
-            return Done(value)
+            return Done(value, past)
     return Stuck(f"The model said something {SILENT} times in a row without doing anything.")
 
 

@@ -1,0 +1,146 @@
+"""The loop of every agent: reasoning, acting, handing in, and what ends it otherwise."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from agents.calling import Patience
+from agents.loop import SILENT, Agent, Done, Stopped, Stuck, work
+from agents.scripted import Fails, Says, ScriptedModel, Uses
+from agents.tools.tool import Mistaken, Tool
+from agents.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, fitted, named, take
+from tests.purses import OpenPurse
+
+IMPATIENT = Patience(attempts=1)
+
+
+class Sum(BaseModel):
+    total: int
+
+
+class Number(BaseModel):
+    """Asks for a number."""
+
+    of: str
+
+
+async def _look(asked: Number) -> str:
+    if asked.of == "nothing":
+        raise Mistaken("There is no such number. Ask for a price.")
+    return f"the number of {asked.of} is {len(asked.of)}"
+
+
+LOOK = Tool("look", "Tells the number of something.", Number, _look)
+ADDER = Agent(Sum, [LOOK], lambda done: None if done.total > 0 else "The total has to be positive.")
+ASSIGNMENT = Assignment(key="add", instructions="Add numbers.", content="Add the numbers of egg and tea.")
+
+
+class Steps:
+    """Takes the steps at once, and notes them."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+        self.names: list[str] = []
+        self.past: list[Exchange] = []
+
+    async def reason(self, past: Sequence[Exchange]) -> Turn:
+        self.names.append(named(ASSIGNMENT, past, Sum, self.model.language_model))
+        return await take(ASSIGNMENT, past, Sum, [LOOK], self.model.language_model, OpenPurse(), IMPATIENT)
+
+    async def act(self, past: Sequence[Exchange], turn: Turn, use: Callable[[], Awaitable[Any]]) -> Exchange:
+        exchange = Exchange(turn=turn, results=tuple(await use()))
+        self.past = [*past, exchange]
+        return exchange
+
+
+def playing(*replies: Any) -> Steps:
+    return Steps(ScriptedModel().when("Add the numbers", *replies))
+
+
+async def test_it_uses_tools_at_once_and_hands_in() -> None:
+    steps = playing(Uses([("look", {"of": "egg"}), ("look", {"of": "tea"})], "First I look."), {"total": 6})
+    assert await work(ADDER, steps) == Done(Sum(total=6))
+    assert [result.text for result in steps.past[0].results] == ["the number of egg is 3", "the number of tea is 3"]
+    assert "the number of tea is 3" in steps.model.calls[1].content
+    assert len(set(steps.names)) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (Uses([("shout", {})]), "There is no tool 'shout'"),
+        (Uses([("look", {"from": "egg"})]), "not valid"),
+        (Uses([("look", {"of": "nothing"})]), "Ask for a price"),
+        ({"total": "many"}, "total: Input should be a valid integer"),
+        ({"total": -1}, "The total has to be positive."),
+        (Says("It is six."), "hand in your work"),
+    ],
+)
+async def test_what_it_does_wrong_it_can_mend(wrong: Any, told: str) -> None:
+    steps = playing(wrong, {"total": 6})
+    assert await work(ADDER, steps) == Done(Sum(total=6))
+    assert told in steps.model.calls[1].content
+
+
+async def test_who_only_talks_is_stuck() -> None:
+    steps = playing(Says("Hm."))
+    assert isinstance(await work(ADDER, steps), Stuck)
+    assert len(steps.model.calls) == SILENT
+
+
+async def test_a_provider_that_fails_stops_it() -> None:
+    ended = await work(ADDER, playing(Fails(400)))
+    assert isinstance(ended, Stopped)
+    assert "HTTP 400" in ended.why
+
+
+async def test_what_is_used_beside_a_report_is_answered_too() -> None:
+    """Every use has its result, or providers refuse the conversation."""
+    steps = playing(Uses([("report", {"total": -1}), ("look", {"of": "egg"})]), {"total": 6})
+    assert await work(ADDER, steps) == Done(Sum(total=6))
+    assert [result.is_error for result in steps.past[0].results] == [True, False]
+
+
+# --- the window --------------------------------------------------------------------------------------------
+
+
+def exchange(number: int, words: int) -> Exchange:
+    use = ToolUse(id=str(number), tool="look", arguments="{}")
+    return Exchange(turn=Turn(key="add", uses=(use,)), results=(Result(text="word " * words),))
+
+
+SIZES = st.lists(st.integers(0, 300), max_size=30)
+
+
+@given(sizes=SIZES, room=st.integers(0, 2000))
+def test_only_the_oldest_results_go_and_nothing_else(sizes: list[int], room: int) -> None:
+    past = [exchange(number, words) for number, words in enumerate(sizes)]
+    left = fitted(past, room)
+    dropped = [each.results[0].text == DROPPED for each in left]
+    assert [each.turn for each in left] == [each.turn for each in past]
+    assert dropped == sorted(dropped, reverse=True)
+    assert not dropped or not dropped[-1]
+    if sum(sizes) + len(sizes) * 2 <= room:
+        assert left == past
+
+
+@given(sizes=SIZES, room=st.integers(500, 2000))
+def test_what_stands_in_front_seldom_changes(sizes: list[int], room: int) -> None:
+    """Each time it does, at least half of the room is free again; until then providers find what they cached."""
+    past = [exchange(number, words) for number, words in enumerate(sizes)]
+    counts = [sum(e.results[0].text == DROPPED for e in fitted(past[:end], room)) for end in range(len(past) + 1)]
+    changes = sum(before != after for before, after in pairwise(counts))
+    assert counts == sorted(counts)
+    assert changes <= 1 + 2 * (sum(sizes) + 4 * len(sizes)) // max(1, room // 2)
+
+
+def test_what_was_made_room_for_is_named() -> None:
+    past = [exchange(number, 100) for number in range(10)]
+    left = fitted(past, 500)
+    assert left[0].results[0].text == DROPPED
+    assert left[-1] == past[-1]
