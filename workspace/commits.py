@@ -1,20 +1,26 @@
-"""Makes a commit out of git's objects: a commit's tree with some files replaced, in a bare repository."""
+"""Makes a commit out of git's objects: a commit's tree with some files made, replaced or gone, in a bare repository."""
 
+import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
+from domain.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
 from domain.ports import Signature
+from workspace import names
+from workspace.diff import printable
 from workspace.git import Git
 
-_REGULAR = {b"100644", b"100755"}
+_REGULAR = {REGULAR.encode(), EXECUTABLE.encode()}
+_FOLDER = b"040000"
+_GONE = b"0 %b" % (b"0" * 40)
 
 
 class CannotCommit(CodeAccessError):
-    """The files cannot be replaced as asked; the same again would not help."""
+    """The files cannot be changed as asked; the same again would not help."""
 
     recovery = Recovery.stop
 
@@ -36,12 +42,28 @@ async def commit(
     tree = await _tree(git, parent, entries)
     if tree == await _line(git, "rev-parse", "--verify", "--end-of-options", f"{parent}^{{tree}}"):
         raise CannotCommit("The files already have the content they should get.")
-    return await _line(
-        git,
-        *("commit-tree", "--no-gpg-sign", "-p", parent, tree),
-        stdin=message.encode(),
-        environment=_people(author, at),
-    )
+    return await _committed(git, parent, tree, message, author, at)
+
+
+async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
+    """The SHA of a new commit on top of ``parent`` with a change made to it; no reference points to it yet.
+
+    The same arguments make the same commit, so it may be repeated after a crash.
+
+    :param change: of regular files; each is in ``parent`` as it says it was.
+    :param at: the time of author and committer.
+    :raises CannotCommit: a file is not as the change says, or more or less than its files would differ.
+    """
+    if not change.files:
+        raise CannotCommit("The change is empty.")
+    there = await _listed(git, parent, [_named(file) for file in change.files])
+    for file in change.files:
+        _require_as_it_was(file, there.get(file.path.encode()), parent)
+    entries = [await _entry(git, file) for file in change.files]
+    tree = await _tree(git, parent, b"".join(entries))
+    if await _differing(git, parent, tree) != {file.path.encode() for file in change.files}:
+        raise CannotCommit("The files that would differ are not those of the change.")
+    return await _committed(git, parent, tree, message, author, at)
 
 
 @dataclass(frozen=True)
@@ -73,14 +95,66 @@ async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str,
     for path in files:
         if not _is_plain(path):
             raise CannotCommit(f"{path[:200]!r} is not the path of a file.")
-    paths = [path.encode() for path in files]
-    listed = await git.run("ls-tree", "-z", "--full-tree", "--end-of-options", parent, "--", *paths)
-    lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line)
-    found = {name: meta.split(b" ")[0] for meta, _, name in lines}
+    listed = await _listed(git, parent, [path.encode() for path in files])
+    found = {path: mode for path, (mode, _) in listed.items()}
     for path in files:
         if found.get(path.encode()) not in _REGULAR:
             raise CannotCommit(f"{path} is not a regular file of {parent[:10]}, so it is not replaced.")
     return {path: found[path.encode()] for path in files}
+
+
+async def _listed(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
+    """The mode and object of those paths that are in ``parent``, folders too."""
+    if not paths:
+        return {}  # git would take that for all of them
+    listed = await git.run("ls-tree", "-z", "--full-tree", "--end-of-options", parent, "--", *paths)
+    lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line)
+    described = ((name, meta.split(b" ")) for meta, _, name in lines)
+    return {name: (mode, blob) for name, (mode, _, blob) in described}
+
+
+def _named(file: ChangedFile) -> bytes:
+    """The path as git has it, if it names one file inside."""
+    if wrong := names.mistake(file.path):
+        raise CannotCommit(f"The path {_shown(file.path)} {wrong}.")
+    return file.path.encode()
+
+
+def _shown(path: str) -> str:
+    return printable(path[:200].encode("utf-8", "surrogatepass"))
+
+
+def _require_as_it_was(file: ChangedFile, there: tuple[bytes, bytes] | None, parent: str) -> None:
+    """That a file is in ``parent`` as a change to it says; whether anything else makes way shows in the end."""
+    if file.mode.encode() not in _REGULAR:
+        raise CannotCommit(f"{file.path} would not be a regular file ({file.mode}).")
+    if file.before is None:
+        if there is not None and there[0] != _FOLDER:
+            raise CannotCommit(f"{file.path} is said to be new, and {parent[:10]} has it.")
+    elif there is None or there[0] not in _REGULAR:
+        raise CannotCommit(f"{file.path} is not a regular file of {parent[:10]}.")
+    elif there[0] != (file.old_mode or file.mode).encode() or there[1] != _object(file.before, len(there[1])):
+        raise CannotCommit(f"{file.path} is not in {parent[:10]} as the change says it was.")
+
+
+def _object(content: bytes, digits: int) -> bytes:
+    """The name git gives a content: by SHA-1, or by SHA-256 in repositories whose names are that long."""
+    named = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
+    named.update(b"blob %d\0" % len(content) + content)
+    return named.hexdigest().encode()
+
+
+async def _entry(git: Git, file: ChangedFile) -> bytes:
+    """What ``update-index`` reads about a file; whatever stands in its way, it removes."""
+    meta = _GONE if file.after is None else b"%b %b" % (file.mode.encode(), await _blob(git, file.after))
+    return b"%b\t%b\0" % (meta, file.path.encode())
+
+
+async def _differing(git: Git, parent: str, tree: str) -> Collection[bytes]:
+    """The paths of files that a tree does not have as ``parent`` has them."""
+    options = ("-r", "-z", "--name-only", "--no-renames", "--no-relative")
+    compared = await git.run("diff-tree", *options, "--end-of-options", parent, tree, "--")
+    return set(compared.stdout.split(b"\0")[:-1])
 
 
 def _is_plain(path: str) -> bool:
@@ -106,6 +180,15 @@ async def _tree(git: Git, parent: str, entries: bytes) -> str:
         await git.run("read-tree", parent, environment=environment)
         await git.run("update-index", "-z", "--index-info", stdin=entries, environment=environment)
         return await _line(git, "write-tree", "--missing-ok", environment=environment)
+
+
+async def _committed(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+    return await _line(
+        git,
+        *("commit-tree", "--no-gpg-sign", "-p", parent, tree),
+        stdin=message.encode(),
+        environment=_people(author, at),
+    )
 
 
 async def _line(git: Git, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:

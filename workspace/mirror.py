@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
+from domain.patches import ChangeSet
 from domain.ports import Signature
 from workspace import commits
 from workspace.commits import CannotCommit, Described
@@ -262,6 +263,10 @@ class Mirror(Objects):
     ) -> str:
         """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
         return await commits.commit(self.git, parent, files, message, author, at)
+
+    async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
+        """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
+        return await commits.commit_change(self.git, parent, change, message, author, at)
 
     async def described(self, sha: str) -> Described:
         """What a commit says about itself."""

@@ -1,4 +1,4 @@
-"""Lets an agent read the files of one commit: none that must not be sent, no secret, nothing hidden in them."""
+"""Lets an agent read the files of a commit: none that must not be sent, no secret, nothing hidden in them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -23,6 +23,8 @@ _MOST_STEPS = 30_000_000  # characters of paths times those of a glob with many 
 _WITHHELD = "the repository keeps its content from models (review.never_send)"
 
 Redact = Callable[[str], str]
+Current = Callable[[], Awaitable[Snapshot]]
+"""Gives the files as they are when a tool is used."""
 
 
 class _Arguments(BaseModel):
@@ -52,27 +54,33 @@ class Grep(_Arguments):
     ignore_case: bool = Field(default=False, description="Take a to z and A to Z for the same.")
 
 
-def reading(snapshot: Snapshot, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
+def reading(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
     """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
 
+    :param snapshot: the commit; or what gives it at each call, for an agent that changes files meanwhile.
     :param never_send: glob patterns of files that are not shown, nor found.
     :param redact: takes secrets out of everything that is answered.
     """
-    files = _Files(snapshot, never_send, redact)
-    offered: tuple[tuple[str, str, type[BaseModel], Callable[[Any], Awaitable[str]]], ...] = (
-        ("read_file", "Shows numbered lines of a text file.", ReadFile, files.read_file),
-        ("glob", "Lists the files whose path matches a pattern.", Glob, files.glob),
-        ("grep", "Finds lines in text files, by an extended regular expression (grep -E).", Grep, files.grep),
+
+    async def files() -> _Files:
+        return _Files(snapshot if isinstance(snapshot, Snapshot) else await snapshot(), never_send, redact)
+
+    offered: tuple[tuple[str, str, type[BaseModel], Callable[[_Files, Any], Awaitable[str]]], ...] = (
+        ("read_file", "Shows numbered lines of a text file.", ReadFile, _Files.read_file),
+        ("glob", "Lists the files whose path matches a pattern.", Glob, _Files.glob),
+        ("grep", "Finds lines in text files, by an extended regular expression (grep -E).", Grep, _Files.grep),
     )
-    return tuple(Tool(name, text, takes, _told(call, redact)) for name, text, takes, call in offered)
+    return tuple(Tool(name, text, takes, _told(files, call, redact)) for name, text, takes, call in offered)
 
 
-def _told(call: Callable[[Any], Awaitable[str]], redact: Redact) -> Callable[[Any], Awaitable[str]]:
+def _told(
+    files: "Callable[[], Awaitable[_Files]]", call: "Callable[[_Files, Any], Awaitable[str]]", redact: Redact
+) -> Callable[[Any], Awaitable[str]]:
     """The call with all it says redacted, mistakes too: they name paths and patterns."""
 
     async def told(arguments: BaseModel) -> str:
         try:
-            return redact(await call(arguments))
+            return redact(await call(await files(), arguments))
         except (Mistaken, CannotRead) as mistake:
             raise Mistaken(redact(str(mistake))) from None
 

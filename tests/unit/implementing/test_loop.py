@@ -1,0 +1,196 @@
+"""The implementer works on a draft with real tools: told what is wrong, it corrects it; a crash loses nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agents.implementer import ImplementationTask, OnDraft, content, instructions
+from agents.loop import Agent, Done, Use, work
+from agents.scripted import Reply, ScriptedModel, Uses
+from agents.tools.patching import patching
+from agents.tools.reading import reading
+from agents.tools.tool import Outcome, Tool, answered
+from agents.turns import Assignment, Exchange, Turn, take
+from domain.patches import Areas
+from domain.redaction import redact
+from domain.work import Worked, mistakes
+from tests.purses import OpenPurse
+from tests.unit.patches.building import hunk, new_file
+from tests.unit.planning.plans import plan
+from tests.unit.workspace.remotes import Author
+from workspace.draft import Draft
+from workspace.mirror import Mirror
+
+AREAS = Areas(role="implementer", allowed=("src/**", "tests"), forbidden=("src/legacy/**",))
+EDIT = hunk("src/cart.py", "@@ -1,2 +1,3 @@\n items = []\n+count = len(items)\n total = 0\n").decode()
+STALE = hunk("src/cart.py", "@@ -1,2 +1,3 @@\n items = ()\n+count = len(items)\n total = 0\n").decode()
+TEST = new_file("tests/test_cart.py", "assert True\n").decode()
+FORBIDDEN = new_file("src/legacy/x.py").decode() + new_file("setup/x.py").decode()
+WORKED: Mapping[str, JsonValue] = {
+    "summary": "The cart counts.",
+    "is_done": True,
+    "tests_added": ["tests/test_cart.py"],
+}
+
+
+async def begun(mirror: Mirror, author: Author) -> Draft:
+    base = author.commit({"src/cart.py": "items = []\ntotal = 0\n"})
+    await mirror.fetch(base, base, 7)
+    return Draft(mirror, base, AREAS)
+
+
+def tools(draft: Draft) -> tuple[Tool, ...]:
+    return (*reading(draft.snapshot, never_send=(), redact=redact), patching(draft, redact=redact))
+
+
+async def call(draft: Draft, name: str, **arguments: object) -> Outcome:
+    return await answered(tools(draft), name, arguments)
+
+
+@dataclass
+class Journaled:
+    """Takes the steps of a loop, and those it knows not again, as after a crash.
+
+    :param lost: the numbers of steps whose results are not written down when they are first taken.
+    """
+
+    draft: Draft
+    model: ScriptedModel
+    known: list[Exchange] = field(default_factory=list[Exchange])
+    lost: set[int] = field(default_factory=set[int])
+    purse: OpenPurse = field(default_factory=OpenPurse)
+
+    async def reason(self, past: Sequence[Exchange]) -> Turn:
+        if len(past) < len(self.known):
+            return self.known[len(past)].turn
+        asked = ImplementationTask(plan=plan(), task="T1")
+        given = Assignment(key="T1", instructions=instructions(), content=content(asked, redact))
+        return await take(given, past, Worked, tools(self.draft), self.model.language_model, self.purse)
+
+    async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
+        if len(past) < len(self.known):
+            return self.known[len(past)]
+        if len(past) in self.lost:
+            self.lost.remove(len(past))
+            await use()
+        self.known.append(Exchange(turn=turn, results=tuple(await use())))
+        return self.known[-1]
+
+
+async def carried_out(journaled: Journaled) -> Worked:
+    agent = Agent(Worked, tools(journaled.draft), mistakes)
+    ended = await work(agent, OnDraft(journaled, journaled.draft))
+    assert isinstance(ended, Done)
+    return ended.value
+
+
+def script() -> ScriptedModel:
+    return ScriptedModel().when(
+        "your task: T1",
+        Uses([("read_file", {"path": "src/cart.py"})]),
+        Uses([("apply_patch", {"diff": STALE})]),
+        Uses([("apply_patch", {"diff": EDIT}), ("apply_patch", {"diff": TEST}), ("grep", {"pattern": "count"})]),
+        {**WORKED, "is_done": False},
+        WORKED,
+    )
+
+
+async def test_a_refused_patch_is_corrected_and_the_work_handed_in(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    model = script()
+    worked = await carried_out(Journaled(draft, model))
+    assert worked == Worked.model_validate(WORKED)
+    assert [file.path for file in (await draft.change()).files] == ["src/cart.py", "tests/test_cart.py"]
+    seen = [each.content for each in model.calls]
+    assert "Nothing was applied.\n- src/cart.py (base): The hunk at line 3 of the diff does not fit" in seen[2]
+    assert "Applied.\n- src/cart.py: changed, 1 line\nApplied.\n- tests/test_cart.py: new, 1 line\n" in seen[3]
+    assert "src/cart.py:2:count = len(items)" in seen[3]
+    assert "not_done does not say" in seen[4]
+
+
+async def test_another_process_goes_on_with_the_same_draft(mirror: Mirror, author: Author) -> None:
+    first = Journaled(await begun(mirror, author), script())
+    await carried_out(first)
+    for steps in range(len(first.known) + 1):
+        other = Draft(mirror, first.draft.base, AREAS)
+        rest = ScriptedModel().when("your task: T1", *_rest_of(steps))
+        assert await carried_out(Journaled(other, rest, first.known[:steps])) == Worked.model_validate(WORKED)
+        assert other.head == first.draft.head
+
+
+def _rest_of(steps: int) -> Sequence[Reply]:
+    patches = Uses([("apply_patch", {"diff": EDIT}), ("apply_patch", {"diff": TEST})])
+    return [Uses([("apply_patch", {"diff": STALE})]), patches, WORKED][max(0, steps - 1) :] or [WORKED]
+
+
+async def test_a_step_that_was_taken_but_not_written_down_is_taken_back(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    journaled = Journaled(draft, script(), lost={2})
+    await carried_out(journaled)
+    assert not any(result.is_error for result in journaled.known[2].results)
+    assert len((await draft.change()).files) == 2
+
+
+# --- the tool by itself ------------------------------------------------------------------------------------
+
+
+async def test_reading_sees_what_was_applied(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    assert "count" not in (await call(draft, "read_file", path="src/cart.py")).text
+    assert (await call(draft, "apply_patch", diff=EDIT + TEST)).text.startswith("Applied.")
+    assert "2\tcount = len(items)" in (await call(draft, "read_file", path="src/cart.py")).text
+    assert "tests/test_cart.py" in (await call(draft, "glob", pattern="**")).text
+    assert "src/cart.py:2:" in (await call(draft, "grep", pattern="len.items")).text
+
+
+async def test_every_violation_is_told_with_what_to_do(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    outcome = await call(draft, "apply_patch", diff=EDIT + FORBIDDEN)
+    assert outcome.is_error
+    assert outcome.text == (
+        "Nothing was applied.\n"
+        "- src/legacy/x.py (forbidden_areas): The plan forbids changes in src/legacy/**."
+        " Leave the file alone; if the task needs it, end it and say so.\n"
+        "- setup/x.py (allowed_areas): The plan allows changes in src/**, tests only."
+        " Leave the file alone, or end the task and say why the plan has to allow it."
+    )
+    assert draft.head == draft.base
+
+
+async def test_warnings_are_told_although_it_is_applied(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    outcome = await call(draft, "apply_patch", diff=new_file("src/run", mode="100755").decode())
+    assert not outcome.is_error
+    assert outcome.text.startswith("Applied.\n- src/run: new, 1 line\nWarnings:\n- src/run (mode): It is new and exec")
+
+
+async def test_many_violations_are_counted(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    diff = "".join(new_file(f"out/{number}").decode() for number in range(60))
+    outcome = await call(draft, "apply_patch", diff=diff)
+    assert outcome.text.count("(allowed_areas)") == 40
+    assert outcome.text.endswith("[20 more violations]")
+
+
+async def test_what_is_said_holds_no_secret(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for diff in (new_file(f"src/{token}"), new_file(f"out/{token}")):
+        text = (await call(draft, "apply_patch", diff=diff.decode())).text
+        assert "[redacted" in text
+        assert token not in text
+
+
+async def test_arguments_that_are_no_diff_are_refused(mirror: Mirror, author: Author) -> None:
+    draft = await begun(mirror, author)
+    for arguments in (
+        {},
+        {"diff": ""},
+        {"diff": "\ud800"},
+        {"diff": 5},
+        {"diff": EDIT, "path": "x"},
+        {"diff": "x" * 2_000_001},
+    ):
+        assert (await call(draft, "apply_patch", **arguments)).is_error
+    assert draft.head == draft.base

@@ -1,0 +1,139 @@
+"""Holds what an agent made of a commit so far, as commits of its own in the bare repository; nothing is checked out."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import takewhile
+
+from domain.patches import LIMITS, Areas, ChangeSet, PatchLimits, Violation, blocking
+from domain.ports import Signature
+from workspace import bases, commits, patching
+from workspace.objects import Objects
+from workspace.refusal import PatchRefused
+from workspace.snapshot import Snapshot
+from workspace.tree import Tree
+from workspace.validate import Judged, judge, validate
+
+_NOTHING = ChangeSet(files=())
+# Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
+_AUTHOR = Signature(name="forge", email="forge@localhost")
+_AT = datetime(2000, 1, 1, tzinfo=UTC)
+_MESSAGE = "A draft.\n"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One diff that was applied.
+
+    :param whole: what all diffs up to this one make of the base.
+    :param commit: its SHA afterwards.
+    """
+
+    diff: bytes
+    whole: ChangeSet
+    commit: str
+
+
+class Draft:
+    """The files of a commit with diffs applied one after the other.
+
+    What is asked for at the same time is done in the order it was asked for.
+
+    :param objects: of the repository, the base among them.
+    :param base: SHA of the commit the first diff is written against.
+    :param areas: where changes may be.
+    """
+
+    def __init__(self, objects: Objects, base: str, areas: Areas, limits: PatchLimits = LIMITS) -> None:
+        self.base = base
+        self._objects = objects
+        self._areas = areas
+        self._limits = limits
+        self._steps: list[_Step] = []
+        self._base_tree: Tree | None = None
+        self._snapshot: Snapshot | None = None
+        self._one_at_a_time = asyncio.Lock()  # which lets those who wait in by their order
+
+    @property
+    def head(self) -> str:
+        """SHA of the commit with every diff that was applied; the base if none was."""
+        return self._steps[-1].commit if self._steps else self.base
+
+    async def apply(self, diff: bytes) -> Judged:
+        """Apply a diff as a whole, or not at all.
+
+        :param diff: unified, written against the files as they are now.
+        :returns: what it does, or why it was not applied: for what it does, or for what it makes of the whole change.
+        :raises CodeAccessError: git could not read or write what is needed.
+        """
+        async with self._one_at_a_time:
+            return await self._apply(diff)
+
+    async def replay(self, diffs: Sequence[bytes]) -> None:
+        """Bring the files to the state after exactly these diffs, in their order.
+
+        Diffs it has in common with those applied are not applied again, unless their commits got lost.
+
+        :raises PatchRefused: one of them may not be applied, or not any more; the ones before it are.
+        :raises CodeAccessError: git could not read or write what is needed.
+        """
+        async with self._one_at_a_time:
+            pairs = zip(self._steps, diffs, strict=False)
+            del self._steps[sum(1 for _ in takewhile(lambda pair: pair[0].diff == pair[1], pairs)) :]
+            if not await self._objects.sizes([self.head]):
+                self._steps.clear()
+            for diff in diffs[len(self._steps) :]:
+                judged = await self._apply(diff)
+                if judged.change is None:
+                    raise PatchRefused(judged.violations)
+
+    async def change(self) -> ChangeSet:
+        """All that differs from the base."""
+        async with self._one_at_a_time:
+            return self._whole
+
+    async def violations(self, areas: Areas | None = None) -> tuple[Violation, ...]:
+        """What the change as a whole must not do, or is worth saying: to be asked again before it is pushed.
+
+        :param areas: where changes may be by now; as in the beginning if left out.
+        """
+        async with self._one_at_a_time:
+            return await self._validated(self._whole, areas or self._areas)
+
+    async def snapshot(self) -> Snapshot:
+        """The files as they are now, to be read and searched."""
+        async with self._one_at_a_time:
+            if self._snapshot is None or self._snapshot.commit != self.head:
+                self._snapshot = await Snapshot.of(self._objects, self.head)
+            return self._snapshot
+
+    @property
+    def _whole(self) -> ChangeSet:
+        return self._steps[-1].whole if self._steps else _NOTHING
+
+    async def _apply(self, diff: bytes) -> Judged:
+        judged = await self._judged(diff)
+        if judged.change is None:
+            return judged
+        whole = self._whole.then(judged.change)
+        if wrong := blocking(await self._validated(whole, self._areas)):
+            return Judged(None, tuple(wrong))
+        git = self._objects.git
+        commit = await commits.commit_change(git, self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
+        self._steps.append(_Step(diff, whole, commit))
+        return judged
+
+    async def _judged(self, diff: bytes) -> Judged:
+        """The word on the diff by itself; not in the loop's thread, since large ones take a while."""
+        try:
+            paths = await asyncio.to_thread(patching.paths, diff, self._limits)
+        except PatchRefused as refused:
+            return Judged(None, refused.violations)
+        tree = await bases.of_commit(self._objects, self.head, paths, self._limits.file_bytes)
+        return await asyncio.to_thread(judge, diff, tree, self._areas, self._limits)
+
+    async def _validated(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
+        if self._base_tree is None:
+            self._base_tree = await bases.of_commit(self._objects, self.base, ())
+        return await asyncio.to_thread(validate, whole, areas, self._base_tree, self._limits)
