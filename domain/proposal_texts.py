@@ -1,0 +1,366 @@
+"""Every text by which the result of an issue's run reaches people: commits, the pull request, and how far it is."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.ladder_texts import FIXED_BY
+from domain.money import shown
+from domain.neutral import code, prose, visible
+from domain.plan import Task, Weighed
+from domain.plan_texts import StepState
+from domain.redaction import outgoing
+from domain.verdicts import Reason
+
+TASK = "Forge-Task"
+"""The trailer that names the task a commit is for."""
+
+LONGEST_TITLE = 256  # characters GitHub takes
+LONGEST_SUBJECT = 72
+_LONGEST = 60_000  # characters; GitHub takes 65,536
+_WIDTH = 72
+
+
+@dataclass(frozen=True)
+class Worked:
+    """What became of a task.
+
+    :param done: what the implementer says it did; empty if it did nothing.
+    :param not_done: why the task, or a part of it, was not done; empty if it was.
+    """
+
+    task: Task
+    done: str = ""
+    not_done: str = ""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """All that the description of a pull request says.
+
+    :param issue: number of the issue it closes.
+    :param work: of every task of the plan, in order.
+    :param tests: paths of tests that were added.
+    :param unverified: what Forge did not verify, a sentence each.
+    :param spent: micro-USD.
+    :param conditions: those under which people approved, in their words.
+    """
+
+    issue: int
+    weighed: Weighed
+    work: Sequence[Worked]
+    tests: Sequence[str]
+    unverified: Sequence[str]
+    model: str
+    spent: int
+    conditions: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the run of an issue is.
+
+    :param approval: None if nobody has to approve the plan.
+    :param done: tasks of which the work is over.
+    :param tasks: how many there are; 0 before there is a plan.
+    :param number: of the pull request, once there is one.
+    """
+
+    planning: StepState = StepState.now
+    approval: StepState | None = None
+    implementation: StepState = StepState.next
+    done: int = 0
+    tasks: int = 0
+    pull_request: StepState = StepState.next
+    number: int | None = None
+
+
+# --- the pull request ----------------------------------------------------------------------------------------
+
+
+def title(issue: int, issue_title: str) -> str:
+    """The title of the pull request: the issue's, of at most 256 characters, in which nothing acts.
+
+    It is no Markdown, and becomes the subject of the commit where the pull request is squashed.
+    """
+    return _headline(issue_title, LONGEST_TITLE) or f"Work on issue {issue}"
+
+
+def body(proposed: Proposed, marker: str) -> str:
+    """The description of the pull request, which closes this issue and no other; outlined where it is too long.
+
+    :param marker: by which Forge knows it again; the last line.
+    """
+    whole = _body(proposed, marker, _WHOLE)
+    return whole if len(whole) <= _LONGEST else _body(proposed, marker, _OUTLINE)
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How much is said, in characters of each text and in entries of each list."""
+
+    summary: int
+    title: int
+    words: int  # 0: what was done is left out
+    reason: int
+    rows: int
+    note: str = ""
+
+
+_WHOLE = _Size(summary=600, title=120, words=600, reason=300, rows=20)
+_OUTLINE = _Size(
+    summary=300,
+    title=80,
+    words=0,
+    reason=100,
+    rows=8,
+    note="This is too long for one description: what was done in each task, decisions and more are left out here. "
+    "The commits say it.",
+)
+
+
+def _body(proposed: Proposed, marker: str, size: _Size) -> str:
+    weighed = proposed.weighed
+    parts = [
+        f"Closes #{proposed.issue}",
+        _said(weighed.plan.summary, size.summary),
+        size.note,
+        _list("### What was done", [_worked(each, size) for each in proposed.work]),
+        _list("### Conditions of people", [_said(each, size.reason) for each in proposed.conditions], size.rows),
+        _decisions(weighed, size) if size.words else "",
+        _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
+        _list("### Tests added", [_quoted(path, 100) for path in proposed.tests] or ["none"], size.rows),
+        _list("### Not verified", [_said(each, size.reason) for each in proposed.unverified], size.rows),
+        _footer(proposed.spent, f"Model: {_quoted(proposed.model, 80)}. {_ASK}"),
+        marker,
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _worked(worked: Worked, size: _Size) -> str:
+    mark = " " if worked.not_done else "x"
+    rows = [f"[{mark}] **{worked.task.id}** {_said(worked.task.title, size.title)}"]
+    if worked.done and size.words:
+        rows.append(f"  - Done: {_said(worked.done, size.words)}")
+    if worked.not_done:
+        rows.append(f"  - Not done: {_said(worked.not_done, size.reason)}")
+    return "\n".join(rows)
+
+
+def _decisions(weighed: Weighed, size: _Size) -> str:
+    decisions = weighed.plan.decisions
+    rows = [f"{_said(each.decision, size.reason)} Why: {_said(each.reason, size.reason)}" for each in decisions]
+    return _list("### Decisions", rows, size.rows)
+
+
+def _reasons(tree: Sequence[Reason], size: _Size) -> Sequence[str]:
+    """The reasons, each with what led to it below; in an outline without that."""
+    return [
+        "\n".join(
+            [
+                _said(reason.text, size.reason),
+                *(f"  - {_said(child.text, size.reason)}" for child in reason.children[:10] if size.words),
+            ]
+        )
+        for reason in tree
+    ]
+
+
+def _list(heading: str, entries: Sequence[str], most: int | None = None) -> str:
+    """A list under a heading; nothing where there is none."""
+    listed = entries[:most]
+    more = [f"and {len(entries) - len(listed)} more"] if len(listed) < len(entries) else []
+    return "\n".join([heading, "", *(f"- {entry}" for entry in (*listed, *more))]) if entries else ""
+
+
+# --- commits -------------------------------------------------------------------------------------------------
+
+
+def commit_message(task: Task, run_id: str) -> str:
+    """The message of the commit for a task, in which nothing of a model's text acts.
+
+    A message is plain text to git and no Markdown to GitHub, so nothing in it can be made inert by backticks.
+    """
+    subject = _headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
+    paragraphs = [_plain(task.description, 1_000), f"Done when: {_plain(task.acceptance, 500)}"]
+    wrapped = [textwrap.fill(each, _WIDTH, break_long_words=False, break_on_hyphens=False) for each in paragraphs]
+    trailers = f"{FIXED_BY}: {run_id}\n{TASK}: {task.id}"
+    return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
+
+
+# --- how far it is -------------------------------------------------------------------------------------------
+
+
+def status(progress: Progress, spent: int) -> str:
+    """The comment on the issue while its run goes on; it is edited in place.
+
+    :param spent: micro-USD.
+    """
+    is_over = progress.pull_request is StepState.done
+    head = "Forge proposed a change for this issue" if is_over else "Forge works on this issue"
+    hint = "" if is_over else _ASK
+    return "\n\n".join([f"**{head}**", "\n".join(_phases(progress)), _footer(spent, hint)])
+
+
+def _phases(progress: Progress) -> Sequence[str]:
+    tasks = f", {progress.done} of {_tasks(progress.tasks)}" if progress.tasks else ""
+    number = f", #{progress.number}" if progress.number is not None else ""
+    phases = [("Planning", progress.planning, "")]
+    if progress.approval is not None:
+        phases.append(("Approval of the plan by a person", progress.approval, ""))
+    phases.append(("Implementation", progress.implementation, tasks))
+    phases.append(("Pull request", progress.pull_request, number))
+    return [
+        f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
+    ]
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
+
+
+# --- why it did not get there --------------------------------------------------------------------------------
+
+
+def nothing_changed(work: Sequence[Worked], *, spent: int) -> str:
+    """For a run in which no task changed a file."""
+    rows = [f"- **{each.task.id}** {_said(each.not_done, 300)}" for each in work if each.not_done]
+    parts = [
+        "**Nothing was changed, so there is no pull request.**",
+        "\n".join(rows),
+        f"**Next:** {_NOTHING_LEFT}",
+        _footer(spent),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def branch_moved(branch: str, *, spent: int) -> str:
+    """For a branch of Forge's that somebody else moved or removed."""
+    return (
+        f"**Somebody changed the branch {code(branch)}, so Forge stopped pushing to it.** Forge overwrites nothing: "
+        "what was done since its last push is not on the branch.\n\n"
+        "**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write "
+        f"`/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def push_refused(branch: str, said: str, *, spent: int) -> str:
+    """For a push that GitHub does not take.
+
+    :param said: GitHub's reason in its own words.
+    """
+    return (
+        f"**GitHub did not take the branch {code(branch)}.** {_said(said, 500) or 'It did not say why.'}\n\n"
+        "**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets "
+        f"and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def base_moved(base: str, made_on: str) -> str:
+    """For a default branch that went on while Forge worked.
+
+    :param made_on: SHA of its commit that the change was made on.
+    """
+    return (
+        f"{code(base)} moved on while Forge worked: this change was made on top of {code(made_on[:7])}. **Next:** "
+        "press **Update branch** below; if GitHub names conflicts, resolve them or write `/forge run` on the issue."
+    )
+
+
+def names_taken(branch: str, tries: int) -> tuple[str, str]:
+    """What happened, and what to do, where others have all the names Forge would give its branch."""
+    return (
+        f"The branch {branch} exists, and so do {tries - 1} others with a number behind that name.",
+        "Delete the branches of that name that nobody needs, then write /forge run.",
+    )
+
+
+def taken_by(branch: str, number: int) -> tuple[str, str]:
+    """What happened, and what to do, where there is a pull request from the branch that the run did not open."""
+    return (
+        f"Pull request {number}, which this run did not open, proposes the branch {branch} already.",
+        f"Go on in pull request {number}, or close it and write /forge run.",
+    )
+
+
+def not_opened(branch: str, said: str) -> tuple[str, str]:
+    """What happened, and what to do, where GitHub does not take the pull request.
+
+    :param said: GitHub's reason.
+    """
+    return f"GitHub did not take a pull request from the branch {branch}: {said}", _BY_HAND
+
+
+# --- texts of others -----------------------------------------------------------------------------------------
+
+_ASK = "`/forge cancel` on the issue stops the run, `/forge cost` shows what it cost."
+
+_NOTHING_LEFT = (
+    "say in a comment what is missing, then write `/forge run`. If there is nothing left to do, close the issue."
+)
+_BY_HAND = (
+    "The branch is there: open the pull request by hand, or check that the repository takes pull requests and the App "
+    "may write them, then write /forge run."
+)
+
+_REFERENCE = r"(?=[\w./-]{0,80}[#＃]\d|GH-\d|https?://)"
+_CLOSES = re.compile(
+    rf"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing))(\s*:\s*|\s+){_REFERENCE}", re.IGNORECASE
+)
+_DEFUSED: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"[a-z][a-z0-9+.-]{0,20}://", re.IGNORECASE), ""),
+    (re.compile(r"([#＃@＠])(?=\w)"), r"\1 "),  # an issue, a mention, a command of a tracker
+    (re.compile(r"\bGH-(?=\d)", re.IGNORECASE), "GH "),
+    # https://docs.github.com/actions/managing-workflow-runs/skipping-workflow-runs and their like elsewhere
+    (re.compile(r"\[([^\[\]]{0,60}(?:skip|no[ _-]?ci)[^\[\]]{0,60})\]", re.IGNORECASE), r"(\1)"),
+    (re.compile(r"no_ci", re.IGNORECASE), "no ci"),
+    # Trailers: authors, sign-offs, changes, checks to skip, and Forge's own
+    (re.compile(r"\b((?:[a-z]{1,20}-){1,3}(?:by|checks|id|run|task))(?:\s*:)+", re.IGNORECASE), r"\1"),
+)
+# What git takes for a commit to be folded into another, and marks of lists and headings
+_LEADING = re.compile(r"(?:\s+|(?:fixup|squash|amend)!|[-–—:;,.#*>|~=•!]+(?:\s+|$))+", re.IGNORECASE)
+_TRAILING = " -–—:;,./\\|"
+
+
+def _said(text: str, limit: int) -> str:
+    """What a model or a person wrote, as Markdown in which nothing acts.
+
+    A squash makes the description a commit's message, where code closes issues, too: so no closing word is left
+    before an issue, wherever it stands.
+    """
+    return prose(_unclosing(_flat(text, limit)), limit)
+
+
+def _quoted(text: str, limit: int) -> str:
+    return code(_unclosing(_flat(text, limit)), limit)
+
+
+def _plain(text: str, limit: int) -> str:
+    """The same for a place where there is no Markdown to make it inert."""
+    plain = _unclosing(_flat(text, limit))
+    for pattern, instead in _DEFUSED:
+        plain = pattern.sub(instead, plain)
+    return _cut(plain, limit)
+
+
+def _headline(text: str, limit: int) -> str:
+    """One line without what does not belong at its ends; empty if nothing is left."""
+    line = _LEADING.sub("", f" {_plain(text, 2 * limit)}", count=1)
+    return _cut(line.rstrip(_TRAILING), limit)
+
+
+def _flat(text: str, limit: int) -> str:
+    return outgoing(" ".join(visible(text[: 8 * limit + 4_000]).split()))
+
+
+def _unclosing(text: str) -> str:
+    return _CLOSES.sub(r"\1\2issue ", text)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _footer(spent: int, words: str = "") -> str:
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"

@@ -1,0 +1,354 @@
+"""What the result of an issue's run says: readable where it is ordinary, and inert whatever others wrote."""
+
+import re
+
+import pytest
+from inline_snapshot import snapshot
+
+from domain import proposal_texts as texts
+from domain.plan import DesignDecision, Task, Weighed
+from domain.plan_texts import StepState
+from domain.proposal_texts import Progress, Proposed, Worked
+from domain.review import RiskLevel
+from handlers.slash import read
+from safety.planning import weighed
+from tests.rendering import acts
+from tests.unit.planning.plans import HOSTILE, plan, risky, task
+
+MARKER = "<!-- forge:proposal:R:abc -->"
+RUN = "01JCZ3"
+# https://docs.github.com/issues/tracking-your-work-with-issues/using-issues/linking-a-pull-request-to-an-issue
+CLOSES = re.compile(
+    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:[\w./-]*#\d+|GH-\d|https?://\S+/(?:issues|pull)/\d)",
+    re.IGNORECASE,
+)
+SKIPS = re.compile(r"\[(?:skip|no)[ -]|[ -]skip\]|^skip-checks\s*:|\*\*\*no_ci", re.IGNORECASE | re.MULTILINE)
+TRAILER = re.compile(r"^([\w-]+-(?:by|checks|id|run|task))\s*:", re.IGNORECASE | re.MULTILINE)
+ATTACKS = [
+    HOSTILE,
+    "Fixes #1",
+    "fixes: acme/shop#1",
+    "`Fixes #1`",
+    "CLOSES\tGH-1",
+    "Resolved https://github.com/acme/shop/issues/1",
+    "Fi\u200bxes #1",
+    "Fixes \x1b[31m#1\x1b[0m",
+    "Closes Closes #1",
+    "Fixes ahttps://https://github.com/a/b/issues/1",
+    "@everyone",
+    "<img src=https://x.io/p.png>",
+    "![p](https://x.io/p.png)",
+    "<!-- forge:proposal:R:abc -->",
+    "[skip ci] [ci skip] [no ci] [[skip actions]] ***NO_CI***",
+    "Done\n\n\nskip-checks: true",
+    "x\n\nCo-authored-by: M <m@x.io>\nSigned-off-by: M <m@x.io>\nForge-Run: 1\nReviewed-by :: M",
+    "fixup! Fixes #1",
+    "\u202egnp.exe",
+    "\U000e0041\u200d\x00",
+    "```\n/forge approve\n```",
+    "#" * 500,
+    "x" * 1_000,
+    "word " * 200,
+]
+
+
+def told(text: str, title: str = "") -> Task:
+    return task().model_copy(update={"title": title or text[:200], "description": text, "acceptance": text})
+
+
+def full_of(text: str, count: int = 3) -> Proposed:
+    """A proposal whose every text is this one."""
+    tasks = [told(text).model_copy(update={"id": f"T{number}"}) for number in range(1, count + 1)]
+    of = weighed(
+        plan(
+            *tasks,
+            summary=text,
+            decisions=(DesignDecision.model_construct(decision=text, reason=text),) * count,
+            risk=risky(RiskLevel.high, *(text,) * 10),
+        )
+    )
+    work = [Worked(each, done=text, not_done=text) for each in tasks]
+    many = (text,) * count
+    return Proposed(12, of, work, tests=many, unverified=many, model=text, spent=1, conditions=many)
+
+
+def usual(**changes: object) -> Proposed:
+    given: Weighed = weighed(
+        plan(
+            task("T1"),
+            task("T2", "T1", files=("docs/cart.md",)).model_copy(update={"title": "Describe it"}),
+            risk=risky(RiskLevel.medium, "Every page uses the cart."),
+        )
+    )
+    first, second = given.plan.tasks
+    work = [
+        Worked(first, "`Cart.count` counts on demand."),
+        Worked(second, not_done="There is no folder `docs`."),
+    ]
+    values = {
+        "issue": 12,
+        "weighed": given,
+        "work": work,
+        "tests": ("tests/test_cart.py",),
+        "unverified": ("Forge did not run the tests of this repository: `commands.test` is not set.",),
+        "model": "anthropic:claude-sonnet-4-5",
+        "spent": 420_000,
+        "conditions": ("Keep `len(cart)` working.",),
+        **changes,
+    }
+    return Proposed(**values)  # pyright: ignore[reportArgumentType]
+
+
+STRUCTURE = ("bullet_list", "list_item", "strong", "heading")
+KINDS = [f"{kind}_{end}" for kind in STRUCTURE for end in ("open", "close")]
+
+
+def unwanted(markdown: str, *more: str) -> list[str]:
+    return acts(markdown, [*KINDS, "html_inline", "softbreak", *more])
+
+
+# --- the pull request --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count: int) -> None:
+    text = texts.body(full_of(attack, count), MARKER)
+    assert [match[0] for match in CLOSES.finditer(text)] == ["Closes #12"]
+    assert text.startswith("Closes #12\n\n")
+    assert text.endswith(f"\n\n{MARKER}")
+    inner = text.removeprefix("Closes #12").removesuffix(MARKER)
+    assert unwanted(inner) == []
+    assert read(inner) == ()
+    assert "<!--" not in inner
+    assert not re.search("[\x00-\x08\x1b\u200b-\u200f\u202a-\u202e]", inner)
+
+
+@pytest.mark.parametrize("character", ["&", "`", "|", "\\", "_", "a", "@b ", "Fixes #1 "])
+def test_the_largest_description_is_outlined(character: str) -> None:
+    text = texts.body(full_of((character * 1_000)[:1_000], 20), MARKER)
+    assert len(text) <= 60_000
+    assert "**T20**" in text
+    assert text.endswith(MARKER)
+
+
+def test_only_what_is_too_long_is_outlined() -> None:
+    assert "left out here" in texts.body(full_of("&" * 900, 20), MARKER)
+    assert "left out here" not in texts.body(usual(), MARKER)
+
+
+def test_a_description() -> None:
+    assert texts.body(usual(), MARKER) == snapshot("""\
+Closes #12
+
+The cart says how many items it holds.
+
+### What was done
+
+- [x] **T1** Count the items
+  - Done: `Cart.count` counts on demand.
+- [ ] **T2** Describe it
+  - Not done: There is no folder `docs`.
+
+### Conditions of people
+
+- Keep `len(cart)` working.
+
+### Decisions
+
+- Count on demand. Why: It cannot go stale.
+
+### Risk: medium
+
+- The planner sees medium risk
+  - Every page uses the cart.
+
+### Tests added
+
+- `tests/test_cart.py`
+
+### Not verified
+
+- Forge did not run the tests of this repository: `commands.test` is not set.
+
+<sub>Spent by this run so far: 0.42 USD. Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>
+
+<!-- forge:proposal:R:abc -->\
+""")  # noqa: E501
+
+
+def test_a_description_without_more_than_it_needs() -> None:
+    text = texts.body(usual(conditions=(), unverified=(), tests=()), MARKER)
+    assert "Conditions" not in text
+    assert "Not verified" not in text
+    assert "### Tests added\n\n- none" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_title_does_nothing(attack: str) -> None:
+    title = texts.title(12, attack)
+    assert 0 < len(title) <= 256
+    assert title == title.strip()
+    assert title.isprintable()
+    assert not CLOSES.search(title)
+    assert not SKIPS.search(title)
+    assert not re.search(r"@\w|#\d|GH-\d|://", title)
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        ("Show prices in euros", "Show prices in euros"),
+        ("  - [Bug] Port it to C#.  ", "[Bug] Port it to C#"),
+        ("--verbose is ignored: why?", "--verbose is ignored: why?"),
+        (".gitignore is missing", ".gitignore is missing"),
+        ("Größe & 割引 `a_b`", "Größe & 割引 `a_b`"),
+        ("Fixes #1", "Fixes issue # 1"),
+        ("## @ann: WIP", "@ ann: WIP"),
+        ("fixup! squash! x", "x"),
+        ("\u200b ", "Work on issue 12"),
+        ("---", "Work on issue 12"),
+    ],
+)
+def test_a_title_reads_like_the_issue(given: str, title: str) -> None:
+    assert texts.title(12, given) == title
+
+
+# --- commits -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("before", ["", "word " * 9, "word " * 12])
+def test_a_commit_does_nothing(attack: str, before: str) -> None:
+    message = texts.commit_message(told(before + attack, attack[:200]), RUN)
+    subject, empty, *_ = message.split("\n")
+    assert 0 < len(subject) <= 72
+    assert empty == ""
+    assert not CLOSES.search(message)
+    assert not SKIPS.search(message)
+    assert not re.search(r"@\w|#\w|GH-\d|://", message)
+    assert [match[1] for match in TRAILER.finditer(message)] == ["Forge-Run", "Forge-Task"]
+    assert message.endswith(f"\n\nForge-Run: {RUN}\nForge-Task: T1\n")
+
+
+def test_a_commit() -> None:
+    given = task().model_copy(update={"description": "Add `count` to the cart, counted on demand. " * 3})
+    assert texts.commit_message(given, RUN) == snapshot("""\
+Count the items
+
+Add `count` to the cart, counted on demand. Add `count` to the cart,
+counted on demand. Add `count` to the cart, counted on demand.
+
+Done when: A cart with two items says 2.
+
+Forge-Run: 01JCZ3
+Forge-Task: T1
+""")
+
+
+def test_a_secret_is_in_no_text() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    given = full_of(f"Uses {secret}")
+    for text in (
+        texts.body(given, MARKER),
+        texts.title(1, secret),
+        texts.commit_message(told(f"x {secret}"), RUN),
+        texts.nothing_changed(given.work, spent=0),
+    ):
+        assert secret not in text
+
+
+# --- how far it is, and why it did not get there -----------------------------------------------------------
+
+
+def test_progress_in_plain_words() -> None:
+    done, now = StepState.done, StepState.now
+    assert texts.status(Progress(), 0) == snapshot("""\
+**Forge works on this issue**
+
+- [ ] Planning: now
+- [ ] Implementation: next
+- [ ] Pull request: next
+
+<sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
+""")  # noqa: E501
+    assert texts.status(Progress(done, done, now, done=1, tasks=3), 1_250_000) == snapshot("""\
+**Forge works on this issue**
+
+- [x] Planning: done
+- [x] Approval of the plan by a person: done
+- [ ] Implementation: now, 1 of 3 tasks
+- [ ] Pull request: next
+
+<sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
+""")  # noqa: E501
+    assert texts.status(Progress(done, None, done, 1, 1, done, number=14), 1_250_000) == snapshot("""\
+**Forge proposed a change for this issue**
+
+- [x] Planning: done
+- [x] Implementation: done, 1 of 1 task
+- [x] Pull request: done, #14
+
+<sub>Spent by this run so far: 1.25 USD.</sub>\
+""")
+
+
+def test_what_stands_in_the_way_in_plain_words() -> None:
+    assert texts.nothing_changed([*usual().work], spent=10_000) == snapshot("""\
+**Nothing was changed, so there is no pull request.**
+
+- **T2** There is no folder `docs`.
+
+**Next:** say in a comment what is missing, then write `/forge run`. If there is nothing left to do, close the issue.
+
+<sub>Spent by this run so far: 0.01 USD.</sub>\
+""")
+    assert texts.branch_moved("forge/12-count", spent=0) == snapshot("""\
+**Somebody changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing: what was done since its last push is not on the branch.
+
+**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write `/forge run`.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")  # noqa: E501
+    assert texts.push_refused("forge/12-count", "GH013: Repository rule violations found", spent=0) == snapshot("""\
+**GitHub did not take the branch `forge/12-count`.** GH013: Repository rule violations found
+
+**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets and branch protection. Then write `/forge run`.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")  # noqa: E501
+    assert texts.base_moved("main", "a" * 40) == snapshot(
+        "`main` moved on while Forge worked: this change was made on top of `aaaaaaa`. **Next:** press **Update branch** below; if GitHub names conflicts, resolve them or write `/forge run` on the issue."  # noqa: E501
+    )
+    assert texts.names_taken("forge/12-count", 10) == snapshot(
+        (
+            "The branch forge/12-count exists, and so do 9 others with a number behind that name.",
+            "Delete the branches of that name that nobody needs, then write /forge run.",
+        )
+    )
+    assert texts.taken_by("forge/12-count", 7) == snapshot(
+        (
+            "Pull request 7, which this run did not open, proposes the branch forge/12-count already.",
+            "Go on in pull request 7, or close it and write /forge run.",
+        )
+    )
+    assert texts.not_opened("forge/12-count", "Repository was archived.") == snapshot(
+        (
+            "GitHub did not take a pull request from the branch forge/12-count: Repository was archived.",
+            "The branch is there: open the pull request by hand, or check that the repository takes pull requests and the App may write them, then write /forge run.",  # noqa: E501
+        )
+    )
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_acts_in_what_stands_in_the_way(attack: str) -> None:
+    for text in (
+        texts.nothing_changed(full_of(attack).work, spent=0),
+        texts.push_refused(attack, attack, spent=0),
+        texts.branch_moved(attack, spent=0),
+        texts.base_moved(attack, "a" * 40),
+    ):
+        assert unwanted(text) == []
+        assert read(text) == ()
+        assert "<!--" not in text
+    assert texts.nothing_changed([], spent=0).count("\n\n") == 2
