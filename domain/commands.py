@@ -85,6 +85,16 @@ class EndIssue(Command):
     sender: Sender
 
 
+class LabelledIssue(Command):
+    """An issue was given a label, by a person; what the label asks for is the repository's configuration to say."""
+
+    kind: Literal["labelled_issue"] = "labelled_issue"
+    repository: RepositoryRef
+    number: int
+    label: str
+    sender: Sender
+
+
 class EndInstallation(Command):
     """The App was uninstalled or suspended, or lost repositories: stop what runs there, and purge what is lost."""
 
@@ -175,6 +185,7 @@ AnyCommand = Annotated[
     | ReviewCheckedHead
     | EndPullRequest
     | EndIssue
+    | LabelledIssue
     | EndInstallation
     | ResumeInstallation
     | ReportMergeGroup

@@ -1,10 +1,10 @@
-"""What becomes of the events of an issue: a closed one ends its run, whoever closed it."""
+"""What becomes of the events of an issue: a label is handed over, and a closed one ends its run, whoever closed it."""
 
 from typing import Any
 
 import pytest
 
-from domain.commands import COMMAND, EndIssue, Ignored
+from domain.commands import COMMAND, EndIssue, Ignored, LabelledIssue
 from handlers import NOT_USED_YET, translate
 from tests.unit.handlers.payloads import ANN, APP_ID, FORGE
 from tests.unit.handlers.test_routing import EXAMPLES, WRONG
@@ -37,10 +37,28 @@ def test_whoever_closes_it(sender: dict[str, Any], is_app: bool) -> None:
 
 @pytest.mark.parametrize(
     "action",
-    ["opened", "labeled", "unlabeled", "edited", "reopened", "assigned", "deleted", "transferred", ""],
+    ["opened", "unlabeled", "edited", "reopened", "assigned", "deleted", "transferred", ""],
 )
 def test_nothing_else_that_happens_to_an_issue_is_used_yet(action: str) -> None:
     assert _issues(action) == Ignored(reason="not_used_yet")
+
+
+@pytest.mark.parametrize("name", ["forge", "Forge", "good first issue", "割引 :tada:"])
+def test_every_label_is_handed_over(name: str) -> None:
+    command = _issues("labeled", sender=ANN, label={"name": name})
+    assert isinstance(command, LabelledIssue)
+    assert (command.label, command.number, command.sender.id) == (name, EXAMPLE["issue"]["number"], ANN["id"])
+    assert command.repository.full_name == EXAMPLE["repository"]["full_name"]
+    assert COMMAND.validate_python(command.model_dump(mode="json")) == command
+
+
+def test_a_label_of_an_app_asks_for_nothing() -> None:
+    assert _issues("labeled", sender=FORGE, label={"name": "forge"}) == Ignored(reason="sent_by_an_app")
+
+
+@pytest.mark.parametrize("label", [*WRONG, {}, {"name": ""}, {"name": None}, {"name": "x" * 201}])
+def test_a_label_without_a_name_is_none(label: object) -> None:
+    assert _issues("labeled", sender=ANN, label=label) == Ignored(reason="incomplete_payload")
 
 
 def test_it_is_in_the_table_of_contents_once() -> None:

@@ -37,7 +37,7 @@ EXPECTED = {
     "issue_comment deleted": "action_not_used",
     "issue_comment edited": "comment_edited",
     "issues edited": "not_used_yet",
-    "issues labeled": "not_used_yet",
+    "issues labeled": "labelled_issue",
     "issues opened": "not_used_yet",
     "merge_group checks_requested": "report_merge_group",
     "ping": "ping",
