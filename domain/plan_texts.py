@@ -107,15 +107,15 @@ def failed(error: ForgeError, run_id: str, *, spent: int) -> str:
     )
 
 
-def unusable(problem: str, *, spent: int) -> str:
-    """For a planner that handed in nothing that holds.
+def stuck(why: str, *, spent: int) -> str:
+    """For a run whose agent does not get on.
 
-    :param problem: what was wrong with it at last.
+    :param why: one sentence.
     """
     return (
-        f"**No plan came of it.** What the model handed in does not fit together: {prose(problem)}\n\n"
-        "**What to do:** write `/forge plan` to try again; an issue that says more about what is wanted, or asks for "
-        f"less at once, is easier to plan.\n\n{_footer(spent)}"
+        f"**Forge does not get on with this issue.** {prose(why)}\n\n"
+        "**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is "
+        f"wanted, or asks for less at once, is easier.\n\n{_footer(spent)}"
     )
 
 
@@ -133,7 +133,8 @@ _NEXT = {
     Afterwards.approval: "somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge "
     "approve with: conditions` does so on conditions, `/forge reject reason` ends the run.",
     Afterwards.goes_on: "the run carries it out; nobody has to approve a plan of this risk. `/forge cancel` stops it.",
-    Afterwards.ends: "nothing happens by itself: only a plan was asked for.",
+    Afterwards.ends: "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and "
+    "asks for an approval first where the risk is high.",
 }
 _CHANGE = "To change it, reply in a comment and write `/forge plan`: that makes a new version."
 

@@ -23,7 +23,7 @@ _WIDTH = 72
 
 
 @dataclass(frozen=True)
-class Worked:
+class TaskReport:
     """What became of a task.
 
     :param done: what the implementer says it did; empty if it did nothing.
@@ -49,7 +49,7 @@ class Proposed:
 
     issue: int
     weighed: Weighed
-    work: Sequence[Worked]
+    work: Sequence[TaskReport]
     tests: Sequence[str]
     unverified: Sequence[str]
     model: str
@@ -138,7 +138,7 @@ def _body(proposed: Proposed, marker: str, size: _Size) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _worked(worked: Worked, size: _Size) -> str:
+def _worked(worked: TaskReport, size: _Size) -> str:
     mark = " " if worked.not_done else "x"
     rows = [f"[{mark}] **{worked.task.id}** {_said(worked.task.title, size.title)}"]
     if worked.done and size.words:
@@ -223,7 +223,7 @@ def _tasks(count: int) -> str:
 # --- why it did not get there --------------------------------------------------------------------------------
 
 
-def nothing_changed(work: Sequence[Worked], *, spent: int) -> str:
+def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
     """For a run in which no task changed a file."""
     rows = [f"- **{each.task.id}** {_said(each.not_done, 300)}" for each in work if each.not_done]
     parts = [

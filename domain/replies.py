@@ -312,13 +312,15 @@ def only_on_issues(verb: Verb) -> str:
     return f"{code('/forge ' + verb)} works on issues only."
 
 
-def planning() -> str:
-    return "I read the issue and the code, and post a plan below; the comment above it says how far I am."
+def begun(verb: Verb) -> str:
+    """For a run of an issue that begins."""
+    then = "" if verb is Verb.plan else " Then I carry it out and open a pull request."
+    return f"I read the issue and the code, and post a plan below; another comment says how far I am.{then}"
 
 
-def not_planned(outcome: str) -> str:
-    """:param outcome: why no plan is made, as a clause."""
-    return f"Nothing was planned: {outcome}. `/forge status` says what I am doing here."
+def not_begun(outcome: str) -> str:
+    """:param outcome: why no run begins, as a clause about the issue."""
+    return f"Nothing began: {outcome}. `/forge status` says what I am doing here."
 
 
 def refused(refusal: Refused, login: str) -> str:

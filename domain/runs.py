@@ -45,6 +45,9 @@ class ReasonCode(StrEnum):
     stuck = "stuck"  # an agent does not get on
     planned = "planned"  # only a plan was asked for, and it is there
     questions = "questions"  # an issue leaves open what is wanted
+    proposed = "proposed"  # there is a pull request
+    unchanged = "unchanged"  # nothing came of an issue that could be proposed
+    branch_moved = "branch_moved"  # a person changed Forge's branch
     error = "error"
 
 
@@ -71,6 +74,12 @@ class Trigger(StrEnum):
     requested_action = "requested_action"  # one of our buttons
     command = "command"  # a slash command
     plan = "plan"  # a slash command that asks for a plan of an issue
+    issue = "issue"  # a slash command or a label that asks for all of it
+
+    @property
+    def is_of_issue(self) -> bool:
+        """Whether the run works on an issue, and not on a pull request."""
+        return self in {Trigger.plan, Trigger.issue}
 
 
 class Phase(StrEnum):
@@ -118,4 +127,4 @@ class Run(BaseModel):
     @property
     def is_of_issue(self) -> bool:
         """Whether it works on an issue, and not on a pull request: then ``head_sha`` is the default branch's."""
-        return self.trigger is Trigger.plan
+        return self.trigger.is_of_issue

@@ -95,7 +95,7 @@ ENTRIES: Mapping[Verb, Entry] = {
     Verb.remember: Entry("remember text", _WRITE, "teach Forge something about this repository"),
     Verb.forget: Entry("forget M-ID", _WRITE, "make Forge forget it"),
     Verb.fix: Entry("fix F-ID", _WRITE, "propose a change that fixes a finding"),
-    Verb.run: Entry("run", _WRITE, "take this issue through the whole pipeline"),
+    Verb.run: Entry("run", _WRITE, "plan this issue, carry it out and open a pull request", True),
     Verb.plan: Entry("plan", _WRITE, "plan this issue, nothing more", True),
     Verb.retry: Entry("retry", _WRITE, "run the failed phase again"),
     Verb.resume: Entry("resume", _WRITE, "go on from the last checkpoint"),

@@ -11,9 +11,10 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.plan import Weighed
 from domain.review import Conclusion, Review
-from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
+from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import findings, ledger
 from memory.database import Database
+from memory.runs import OF_ISSUES
 from memory.tables import CheckpointRow, RunRow
 
 
@@ -151,7 +152,7 @@ async def disagreeing(database: Database, run: Run) -> Sequence[int]:
             RunRow.repository_id == run.repository.id,
             RunRow.head_sha == run.head_sha,
             RunRow.number != run.number,
-            RunRow.trigger != Trigger.plan.value,
+            RunRow.trigger.not_in(OF_ISSUES),
         )
         .order_by(RunRow.id)
     )

@@ -18,6 +18,7 @@ from memory.tables import DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
 from safety.repetition import is_due
 
+OF_ISSUES = [trigger.value for trigger in Trigger if trigger.is_of_issue]
 _FINAL = [state.value for state in RunState if state.is_final]
 
 
@@ -216,7 +217,7 @@ async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequ
         .where(
             RunRow.repository_id == repository_id,
             RunRow.head_sha == head_sha,
-            RunRow.trigger != Trigger.plan.value,
+            RunRow.trigger.not_in(OF_ISSUES),
         )
         .order_by(RunRow.id.desc())
     )

@@ -29,7 +29,8 @@ async def begun(services: Services, run: Run) -> Settings:
     loaded = await configured(services, run)
     pull_request = await services.host.pull_request(run.repository, run.number)
     asked = run.trigger is not Trigger.pull_request
-    reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=asked)
+    wanted = asked or await _is_own(services, run, pull_request)
+    reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=wanted)
     return Settings(
         configuration=loaded.configuration,
         problem=loaded.problem,
@@ -45,6 +46,13 @@ async def configured(services: Services, run: Run) -> Loaded:
     return await configuration.load(
         services.host, services.database, run.repository, services.ceilings.of_configuration
     )
+
+
+async def _is_own(services: Services, run: Run, pull_request: PullRequest) -> bool:
+    """Whether Forge proposed it, because a person asked for that."""
+    if not pull_request.author_is_bot or pull_request.is_from_fork(run.repository.id):
+        return False
+    return pull_request.author_login == (await services.host.signature(run.repository)).name
 
 
 async def _over_quota(services: Services, run: Run, pull_request: PullRequest) -> str | None:

@@ -16,6 +16,7 @@ from domain.commands import (
     EndInstallation,
     EndIssue,
     EndPullRequest,
+    LabelledIssue,
     NoteThread,
     ObeyComment,
     Repeat,
@@ -31,7 +32,9 @@ from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
-from memory.runs import Admission, Candidate
+from memory.runs import Candidate
+from pipeline.admission import Admitted, admit_issue, refusal_of_label
+from pipeline.admission import admitted as admitted_
 from pipeline.automation import learn_from_end, weigh_here
 from pipeline.deciding import Saying, decide
 from pipeline.gates import refresh, show_void
@@ -54,7 +57,6 @@ _STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not com
 
 REVIEWED = "this head was reviewed before"
 IN_WORK = "this head is being reviewed"
-CLOSED = "it is closed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
 
 
@@ -63,14 +65,6 @@ class _Look(BaseModel):
 
     fence: int
     pull_request: PullRequest
-
-
-class _Admitted(BaseModel):
-    """A run and those it put an end to; without a run, ``why`` says what spoke against one."""
-
-    run: Run | None = None
-    superseded: tuple[Run, ...] = ()
-    why: str = ""
 
 
 async def dispatch(services: Services, guid: str, stored: str) -> str:
@@ -127,6 +121,8 @@ class Dispatch:
                 return await self._end_closed(command)
             case EndIssue():
                 return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
+            case LabelledIssue():
+                return await self._labelled(command)
             case EndInstallation():
                 return await self._end_installation(command)
             case ResumeInstallation():
@@ -145,21 +141,24 @@ class Dispatch:
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
-        admitted = _Admitted.model_validate(await self._journal.step("admit", lambda: self._admit(command)))
+        admitted = Admitted.model_validate(await self._journal.step("admit", lambda: self._admit(command)))
         if admitted.run is None:
             return admitted.why
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
-    async def plan(self, repository: RepositoryRef, number: int) -> str:
-        """Admit a run that plans an issue, unless one is doing so; what became of it."""
-        admitted = _Admitted.model_validate(
-            await self._journal.step("admit", lambda: self._admit_plan(repository, number))
-        )
-        if admitted.run is None:
-            return admitted.why
-        await self._start(admitted.run, admitted.superseded)
-        return f"run {admitted.run.id}"
+    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> str:
+        """Admit a run of an issue, unless one works on it; what became of it."""
+        answer = await self._journal.step("admit", lambda: self._admit_issue(repository, number, trigger))
+        found = Admitted.model_validate(answer)
+        if found.run is None:
+            return found.why
+        await self._start(found.run, found.superseded)
+        return f"run {found.run.id}"
+
+    async def _labelled(self, command: LabelledIssue) -> str:
+        refused = await self._journal.step("ask for permission", lambda: self._refusal_of_label(command))
+        return str(refused or await self.issue(command.repository, command.number, Trigger.issue))
 
     async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
         """Let a run that waits for people look whether it still has to.
@@ -344,14 +343,14 @@ class Dispatch:
     async def _admit(self, command: ReviewPullRequest) -> JsonValue:
         return (await self._admitted(command)).model_dump(mode="json")
 
-    async def _admitted(self, command: ReviewPullRequest) -> _Admitted:
+    async def _admitted(self, command: ReviewPullRequest) -> Admitted:
         """Admit what GitHub says is the live head; look again if somebody else may have seen a newer one meanwhile."""
         database, admitted_by = self._services.database, f"{self._guid}#{command.number}"
         while True:
             look = await self._look(command.repository, command.number)
             if not look.pull_request.is_open:
                 earlier = await runs.admitted(database, admitted_by)  # by a process that died before it could say so
-                return _admission(earlier, "the pull request is closed")
+                return admitted_(earlier, "the pull request is closed")
             candidate = Candidate(
                 admitted_by=admitted_by,
                 repository=command.repository,
@@ -363,20 +362,14 @@ class Dispatch:
             )
             admission = await runs.admit(database, candidate, look.fence, self._services.clock.now())
             if not admission.stale:
-                return _admission(admission, _why_not(admission.known))
+                return admitted_(admission, _why_not(admission.known))
 
-    async def _admit_plan(self, repository: RepositoryRef, number: int) -> JsonValue:
-        """Admit it on the code as it is now; look again if something else began on the issue meanwhile."""
-        database, host, admitted_by = self._services.database, self._services.host, f"{self._guid}#{number}"
-        while True:
-            fence = await runs.fence(database, repository.id, number)
-            if not (await host.issue(repository, number)).is_open:
-                return _admission(await runs.admitted(database, admitted_by), CLOSED).model_dump(mode="json")
-            head = (await host.default_branch(repository)).head_sha
-            candidate = Candidate(admitted_by, repository, number, head, head, Trigger.plan, Repeat.anew)
-            admission = await runs.admit(database, candidate, fence, self._services.clock.now())
-            if not admission.stale:
-                return _admission(admission, IN_WORK).model_dump(mode="json")
+    async def _admit_issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> JsonValue:
+        found = await admit_issue(self._services, self._guid, repository, number, trigger)
+        return found.model_dump(mode="json")
+
+    async def _refusal_of_label(self, command: LabelledIssue) -> JsonValue:
+        return await refusal_of_label(self._services, self._guid, command)
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""
@@ -463,12 +456,6 @@ def _why_not(known: Run | None) -> str:
     if known is None or known.state.is_final:
         return REVIEWED
     return AT_GATE if known.reason is ReasonCode.gate else IN_WORK
-
-
-def _admission(found: Admission | None, why_not: str) -> _Admitted:
-    if found is None or found.run is None:
-        return _Admitted(why=why_not)
-    return _Admitted(run=found.run, superseded=found.superseded)
 
 
 def _ended(count: int) -> str:

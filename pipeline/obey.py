@@ -49,8 +49,8 @@ class Runs(Protocol):
         """Admit a run on the live head; what became of it."""
         ...
 
-    async def plan(self, repository: RepositoryRef, number: int) -> str:
-        """Admit a run that plans an issue; what became of it."""
+    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> str:
+        """Admit a run of an issue; what became of it."""
         ...
 
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
@@ -123,8 +123,8 @@ class Obedience:
         match asked.verb:
             case Verb.review:
                 return await self._review(asked.full, standing)
-            case Verb.plan:
-                return await self._plan()
+            case Verb.plan | Verb.run:
+                return await self._on_issue(asked.verb)
             case Verb.cancel | Verb.abort:
                 return await self._cancel()
             case Verb.pause:
@@ -239,11 +239,13 @@ class Obedience:
             return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
 
-    async def _plan(self) -> str:
+    async def _on_issue(self, verb: Verb) -> str:
+        """Begin a run of the issue: all of it, or only the plan."""
         if self._command.is_pull_request:
-            return replies.only_on_issues(Verb.plan)
-        outcome = await self._runs.plan(self._command.repository, self._command.number)
-        return replies.planning() if outcome.startswith("run ") else replies.not_planned(outcome)
+            return replies.only_on_issues(verb)
+        trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
+        outcome = await self._runs.issue(self._command.repository, self._command.number, trigger)
+        return replies.begun(verb) if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""

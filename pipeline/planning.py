@@ -96,14 +96,14 @@ class Planning:
             kept = await self._journal.step("is it planned", self._kept)
         return Weighed.model_validate(kept)
 
-    async def present(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> Gate | None:
-        """Post the plan, and ask whether it may be carried out where its risk is high; the question, if there is one.
+    async def post(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> None:
+        """Show the plan, and what follows."""
+        await self._journal.step("post the plan", lambda: self._post(begun, plan, afterwards))
 
-        :param afterwards: what follows where nobody is asked.
-        """
+    async def approval(self, begun: Begun, plan: Weighed) -> Gate | None:
+        """Post the plan, and ask whether it may be carried out if its risk is high; the question, if there is one."""
         asks = needs_approval(plan.level)
-        shown = Afterwards.approval if asks else afterwards
-        await self._journal.step("post the plan", lambda: self._post(begun, plan, shown))
+        await self.post(begun, plan, Afterwards.approval if asks else Afterwards.goes_on)
         if not asks:
             return None
         return Gate.model_validate(await self._journal.step("ask people", lambda: self._ask(begun, plan)))
@@ -208,7 +208,7 @@ async def not_finished(status: IssueStatus, unfinished: Stuck | Stopped) -> Ende
     spent = await status.spent()
     match unfinished:
         case Stuck(why):
-            return Ended(RunState.failed, ReasonCode.stuck, plan_texts.unusable(why, spent=spent))
+            return Ended(RunState.failed, ReasonCode.stuck, plan_texts.stuck(why, spent=spent))
         case Stopped(_, Refusal() as refusal):
             return Ended(RunState.failed, ReasonCode.breaker, plan_texts.refused(refusal, spent=spent))
         case Stopped(why):

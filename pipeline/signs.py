@@ -1,6 +1,6 @@
 """Opens and closes what shows people a run: the check of a pull request's, the comment of an issue's."""
 
-from domain import plan_texts
+from domain.proposal_texts import Progress
 from domain.runs import Run
 from pipeline.services import Services
 from pipeline.status import IssueStatus
@@ -12,7 +12,7 @@ async def open_sign(services: Services, run: Run) -> None:
     :raises Superseded: if another run took over.
     """
     if run.is_of_issue:
-        await IssueStatus(services, run).show("admitted", plan_texts.progress((), 0))
+        await IssueStatus(services, run).tell("admitted", Progress())
     else:
         await services.publisher.open_check(run)
 

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 import structlog
 
-from domain import plan_texts
+from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError, NotFound
+from domain.gates import Gate
+from domain.neutral import code
+from domain.plan_texts import StepState
+from domain.proposal_texts import Progress
 from domain.redaction import outgoing
-from domain.runs import Run, RunState
+from domain.runs import Run, RunState, Trigger
 from memory import runs, spend
 from pipeline.services import Services
 
@@ -34,6 +38,26 @@ class IssueStatus:
             return comment_id
 
         await self.services.publisher.once(self.run, f"status {step}", "comment", _no_trace, edit)
+
+    async def tell(self, step: str, progress: Progress) -> None:
+        """Say in the comment how far the run is; see :meth:`show`."""
+        await self.show(step, await self._of(progress))
+
+    async def wait(self, gate: Gate, progress: Progress) -> None:
+        """Say in the comment which decision the run waits for."""
+        waits = f"**Waiting for a decision:** {code(gate.name)}, asked in the comment below."
+        await self.show(f"waits for {gate.id}", f"{await self._of(progress)}\n\n{waits}")
+
+    async def proposed(self, number: int, done: int, tasks: int) -> str:
+        """The text of a run that opened a pull request."""
+        step = StepState.done
+        return await self._of(Progress(step, None, step, done, tasks, step, number))
+
+    async def _of(self, progress: Progress) -> str:
+        spent = await self.spent()
+        if self.run.trigger is Trigger.plan:
+            return plan_texts.progress([("Planning", progress.planning)], spent)
+        return proposal_texts.status(progress, spent)
 
     async def post(self, kind: str, text: str) -> None:
         """Comment once: a plan, or questions.

@@ -20,8 +20,11 @@ SHOP = {
 LOOKS = Uses([("read_file", {"path": "shop/cart.py"}), ("grep", {"pattern": "total"})])
 
 
-def plan(level: str = "low", summary: str = "Carts get a discount.") -> dict[str, JsonValue]:
-    """What a planner hands in."""
+def plan(level: str = "low", summary: str = "Carts get a discount.", then: str = "") -> dict[str, JsonValue]:
+    """What a planner hands in.
+
+    :param then: the title of a second task.
+    """
     task: dict[str, JsonValue] = {
         "id": "T1",
         "title": "Take a discount off the total",
@@ -33,7 +36,7 @@ def plan(level: str = "low", summary: str = "Carts get a discount.") -> dict[str
     made: dict[str, JsonValue] = {
         "summary": summary,
         "decisions": [{"decision": "The share is a float.", "reason": "Prices are floats, too."}],
-        "tasks": [task],
+        "tasks": [task, *([{**task, "id": "T2", "title": then, "depends_on": ["T1"]}] if then else [])],
         "risk": {"level": level, "reasons": [] if level == "low" else ["It touches what customers pay."]},
         "estimate": {"lines": 20, "minutes": 10},
         "allowed_areas": ["shop/**", "tests/**"],
@@ -93,7 +96,8 @@ async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
 async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan("high"))
-    said = await asked.says(asked.alice, "/forge plan")
+    model.when("== your task: T1", {"summary": "Nothing.", "is_done": False, "not_done": "Prices are no integers."})
+    said = await asked.says(asked.alice, "/forge run")
     assert read.gates(asked.issue) == ["architecture_approval"]
     assert "It touches what customers pay." in said
     assert "Waiting for a decision" in asked.status
@@ -105,21 +109,22 @@ async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel
     answer = await asked.says(asked.alice, "/forge approve with: keep prices as integers")
     assert "is approved" in answer
     assert read.closed_gates(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
-    assert "Forge planned this issue" in asked.status
+    assert "Nothing was changed" in asked.status
     run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "planned")
+    assert (run.state, run.reason) == ("completed", "unchanged")
     [gate] = await gates.of_run(read.forge.services.database, run.id)
     assert (gate.conditions, gate.request.on_issue) == ("keep prices as integers", True)
-    assert len(model.calls) == 1
+    assert len(model.calls) == 2
+    assert "- keep prices as integers" in model.calls[1].content
 
 
 async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan("critical"))
     model.when("integers, please", plan("high", "Carts get a discount in cents."))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "/forge run")
     await asked.says(asked.alice, "integers, please")
-    second = await asked.says(asked.alice, "/forge plan")
+    second = await asked.says(asked.alice, "/forge run")
     assert "version 2" in second
     assert "Carts get a discount in cents." in second
     assert "Carts get a discount." in model.calls[-1].content  # the plan it replaces
@@ -133,7 +138,7 @@ async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(read: St
 async def test_nobody_answers(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "/forge run")
     read.clock.move(hours=25)
     await read.rest()
     assert read.closed_gates(asked.issue) == [
@@ -171,7 +176,7 @@ async def test_a_model_that_only_talks_is_stuck(read: Story, model: ScriptedMode
     asked = await opened(read)
     model.when("Discounts", Says("Let me think about it."))
     await asked.says(asked.alice, "/forge plan")
-    assert "No plan came of it" in asked.status
+    assert "does not get on" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "stuck")
     assert len(model.calls) == 3
@@ -232,17 +237,17 @@ async def test_who_may_not_and_where_it_makes_no_sense(told: Story) -> None:
 async def test_cancelled_while_it_waits(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "/forge run")
     await asked.says(asked.alice, "/forge cancel")
     assert read.closed_gates(asked.issue) == ["architecture_approval: Void: there is nothing left to decide"]
-    assert "Planning was stopped" in asked.status
+    assert "stopped" in asked.status
     assert (await asked.run()).reason == "aborted"
 
 
 async def test_closed_while_it_waits(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.says(asked.alice, "/forge run")
     await asked.alice.close(asked.issue)
     await read.rest()
     assert read.gates(asked.issue) == []

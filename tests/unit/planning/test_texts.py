@@ -65,7 +65,7 @@ ALL: Mapping[str, str] = {
     "closed": plan_texts.closed(),
     **{f"stopped {why}": plan_texts.stopped(why, spent=1) for why in ReasonCode},
     "failed": plan_texts.failed(ToolError(HOSTILE, HOSTILE), HOSTILE, spent=1),
-    "unusable": plan_texts.unusable(HOSTILE, spent=1),
+    "stuck": plan_texts.stuck(HOSTILE, spent=1),
     "refused": plan_texts.refused(STOPPED, spent=1),
 }
 STRUCTURE = ("bullet_list", "ordered_list", "list_item", "strong", "heading")
@@ -139,7 +139,7 @@ def test_a_plan_without_more_than_it_needs() -> None:
     text = shown(weighed(given), Afterwards.ends)
     assert "###" in text
     assert not any(word in text for word in ("Components", "Decisions", "Stays as it is", "contracts", "(after"))
-    assert "`/forge run` carries it out" in text
+    assert "`/forge run` carries the issue out" in text
 
 
 def test_what_happens_next_depends_on_the_gate() -> None:
@@ -224,10 +224,10 @@ Run `01J`. Nothing was changed.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
-    assert plan_texts.unusable("T1 depends on T9.", spent=0) == snapshot("""\
-**No plan came of it.** What the model handed in does not fit together: T1 depends on T9.
+    assert plan_texts.stuck("It only talks.", spent=0) == snapshot("""\
+**Forge does not get on with this issue.** It only talks.
 
-**What to do:** write `/forge plan` to try again; an issue that says more about what is wanted, or asks for less at once, is easier to plan.
+**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is wanted, or asks for less at once, is easier.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501

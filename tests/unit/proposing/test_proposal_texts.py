@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from domain import proposal_texts as texts
 from domain.plan import DesignDecision, Task, Weighed
 from domain.plan_texts import StepState
-from domain.proposal_texts import Progress, Proposed, Worked
+from domain.proposal_texts import Progress, Proposed, TaskReport
 from domain.review import RiskLevel
 from handlers.slash import read
 from safety.planning import weighed
@@ -67,7 +67,7 @@ def full_of(text: str, count: int = 3) -> Proposed:
             risk=risky(RiskLevel.high, *(text,) * 10),
         )
     )
-    work = [Worked(each, done=text, not_done=text) for each in tasks]
+    work = [TaskReport(each, done=text, not_done=text) for each in tasks]
     many = (text,) * count
     return Proposed(12, of, work, tests=many, unverified=many, model=text, spent=1, conditions=many)
 
@@ -82,8 +82,8 @@ def usual(**changes: object) -> Proposed:
     )
     first, second = given.plan.tasks
     work = [
-        Worked(first, "`Cart.count` counts on demand."),
-        Worked(second, not_done="There is no folder `docs`."),
+        TaskReport(first, "`Cart.count` counts on demand."),
+        TaskReport(second, not_done="There is no folder `docs`."),
     ]
     values = {
         "issue": 12,

@@ -1,0 +1,66 @@
+"""Admits runs of issues: on the code as it is now, one at a time, and only for who may ask."""
+
+from pydantic import BaseModel
+
+from domain.commands import LabelledIssue, Repeat
+from domain.runs import RepositoryRef, Run, Trigger
+from domain.slash import Plain, Verb
+from memory import ledger, runs
+from memory.runs import Admission, Candidate
+from pipeline import configuration
+from pipeline.services import Services
+from pipeline.standing import look
+from safety.authority import authorise
+from safety.eligibility import asks_for_run
+
+CLOSED = "it is closed"
+IN_WORK = "it is being worked on"
+
+
+class Admitted(BaseModel):
+    """A run and those it put an end to; without a run, ``why`` says what spoke against one."""
+
+    run: Run | None = None
+    superseded: tuple[Run, ...] = ()
+    why: str = ""
+
+
+def admitted(found: Admission | None, why_not: str) -> Admitted:
+    """What became of a candidate, for the journal."""
+    if found is None or found.run is None:
+        return Admitted(why=why_not)
+    return Admitted(run=found.run, superseded=found.superseded)
+
+
+async def admit_issue(
+    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger
+) -> Admitted:
+    """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way."""
+    admitted_by = f"{guid}#{number}"
+    while True:
+        fence = await runs.fence(services.database, repository.id, number)
+        if not (await services.host.issue(repository, number)).is_open:
+            return admitted(await runs.admitted(services.database, admitted_by), CLOSED)
+        head = (await services.host.default_branch(repository)).head_sha
+        candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew)
+        admission = await runs.admit(services.database, candidate, fence, services.clock.now())
+        if not admission.stale:  # else something else began on the issue meanwhile
+            return admitted(admission, IN_WORK)
+
+
+async def refusal_of_label(services: Services, guid: str, command: LabelledIssue) -> str | None:
+    """Why a label asks for nothing; None if it asks for a run, and who put it there may.
+
+    :raises CodeHostError: if GitHub does not say who that is; that is never a permission.
+    """
+    ceilings = services.ceilings.of_configuration
+    loaded = await configuration.load(services.host, services.database, command.repository, ceilings)
+    if not asks_for_run(command.label, loaded.configuration.labels):
+        return "ignored: another label"
+    standing = await look(services, command.repository, None, command.sender)
+    refused = authorise(Plain(verb=Verb.run), standing.facts)
+    if refused is None:
+        return None
+    payload = {"verb": Verb.run.value, "code": refused.code.value, "account": command.sender.id, "held": refused.held}
+    await ledger.note_refusal(services.database, guid, payload, services.clock.now())
+    return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"

@@ -1,0 +1,111 @@
+"""Hands in what an issue's run made: a branch and a draft pull request, or why there is none."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from agents.models import Task as Strength
+from domain import proposal_texts
+from domain.branches import branch_of
+from domain.plan import Weighed, in_order
+from domain.proposal_texts import Proposed, TaskReport
+from domain.runs import ReasonCode, Run, RunState
+from pipeline.drawing import mirror_of
+from pipeline.implementing import Built
+from pipeline.journal import WorkflowJournal
+from pipeline.planning import Begun, Ended
+from pipeline.proposing import Placed, Proposal
+from pipeline.services import Services
+from pipeline.status import IssueStatus
+from workspace.pushing import Moved
+
+_UNVERIFIED = ("Forge did not run the tests of this repository: look at the checks below, or run them by hand.",)
+
+
+class HandingIn:
+    """The last phase of an issue's run.
+
+    :param conditions: of people who approved the plan.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        begun: Begun,
+        plan: Weighed,
+        conditions: Sequence[str],
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._begun = begun
+        self._plan = plan
+        self._conditions = conditions
+        self._proposal = Proposal(services, run)
+        self._status = IssueStatus(services, run)
+
+    async def hand_in(self, built: Built) -> Ended:
+        """Propose what was made, also where it is only a part; how the run ends."""
+        work = _work(self._plan, built)
+        if built.head == self._run.base_sha:
+            unchanged = proposal_texts.nothing_changed(work, spent=await self._status.spent())
+            return built.ended or Ended(RunState.completed, ReasonCode.unchanged, unchanged)
+        placed = await self._journal.step("push the branch", lambda: self._push(built.head))
+        if not isinstance(placed, str):
+            return await self._not_pushed(placed)
+        tests = tuple(dict.fromkeys(path for each in built.finished for path in each.worked.tests_added))
+        opened = await self._journal.step("open the pull request", lambda: self._open(placed, work, tests))
+        text = await self._status.proposed(int(str(opened)), len(built.finished), len(work))
+        if built.ended is not None:
+            return Ended(built.ended.state, built.ended.reason, f"{text}\n\n{built.ended.text}")
+        return Ended(RunState.completed, ReasonCode.proposed, text)
+
+    async def _push(self, head: str) -> JsonValue:
+        """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""
+        mirror = await mirror_of(self._services, self._run)
+        branch = branch_of(self._run.number, self._begun.task.title)
+        match await self._proposal.push(mirror, head, branch):
+            case Placed(name):
+                return name
+            case Moved():
+                return [branch, None]
+            case refused:
+                return [branch, refused.said]
+
+    async def _not_pushed(self, why: JsonValue) -> Ended:
+        assert isinstance(why, list)
+        branch, refused = str(why[0]), why[1]
+        spent = await self._status.spent()
+        if refused is None:
+            text = proposal_texts.branch_moved(branch, spent=spent)
+            return Ended(RunState.failed, ReasonCode.branch_moved, text)
+        text = proposal_texts.push_refused(branch, str(refused), spent=spent)
+        return Ended(RunState.failed, ReasonCode.error, text)
+
+    async def _open(self, branch: str, work: Sequence[TaskReport], tests: Sequence[str]) -> JsonValue:
+        proposed = Proposed(
+            issue=self._run.number,
+            weighed=self._plan,
+            work=work,
+            tests=tests,
+            unverified=_UNVERIFIED,
+            model=self._services.models.names[Strength.strong],
+            spent=await self._status.spent(),
+            conditions=self._conditions,
+        )
+        title = proposal_texts.title(self._run.number, self._begun.task.title)
+        body = proposal_texts.body(proposed, self._proposal.marker)
+        return (await self._proposal.open(branch, title, body)).number
+
+
+def _work(plan: Weighed, built: Built) -> list[TaskReport]:
+    """What became of every task of the plan."""
+    done = {each.task.id: each.worked for each in built.finished}
+    return [
+        TaskReport(task, done[task.id].summary, done[task.id].not_done)
+        if task.id in done
+        else TaskReport(task, not_done="The run ended before it.")
+        for task in in_order(plan.plan)
+    ]

@@ -1,0 +1,163 @@
+"""From an issue to a pull request, as people see it."""
+
+from pydantic import JsonValue
+
+from agents.scripted import Says, ScriptedModel, Stalls, Uses
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+from tests.stories.test_planning import Asked, opened, plan
+
+DIFF = """\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,2 @@
+-def total(prices):
+-    return sum(prices)
++def total(prices, discount=0):
++    return sum(prices) * (1 - discount)
+"""
+TEST = """\
+--- a/tests/test_cart.py
++++ b/tests/test_cart.py
+@@ -3,3 +3,7 @@
+
+ def test_total():
+     assert total([1, 2]) == 3
++
++
++def test_discount():
++    assert total([10], discount=0.5) == 5
+"""
+DONE: dict[str, JsonValue] = {
+    "summary": "`total` takes a discount.",
+    "is_done": True,
+    "tests_added": ["tests/test_cart.py"],
+}
+TASK = "== your task: T1"
+
+
+def patches(*diffs: str) -> Uses:
+    return Uses([("apply_patch", {"diff": diff}) for diff in diffs])
+
+
+def proposed(asked: Asked) -> PullRequest:
+    """The one pull request there is."""
+    [pull] = [each for each in asked.repository.issues.values() if isinstance(each, PullRequest)]
+    return pull
+
+
+async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel) -> None:
+    """A draft that closes the issue, with a commit for the task, reviewed like any other."""
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.says(asked.alice, "/forge run")
+    pull = proposed(asked)
+    assert (pull.head_ref, pull.draft) == ("forge/1-discounts", True)
+    assert pull.body.startswith("Closes #1\n")
+    assert "- [x] **T1** Take a discount off the total" in pull.body
+    assert "Forge did not run the tests of this repository" in pull.body
+    git = asked.repository.git
+    assert b"discount=0" in (git.read(pull.head_sha, "shop/cart.py") or b"")
+    [commit] = git.commits_between(pull.base_sha, pull.head_sha)
+    assert commit.message.startswith("Take a discount off the total\n")
+    assert "Forge-Task: T1" in commit.message
+    assert f"#{pull.number}" in asked.status
+    assert read.check(asked.repository, pull.head_sha).conclusion == "success"
+    reviewed, run = await read.runs()
+    assert (run.trigger, run.state, run.reason) == ("issue", "completed", "proposed")
+    assert (reviewed.number, reviewed.state) == (pull.number, "completed")
+    read.comments(pull)
+
+
+async def test_a_label_asks_for_it_too(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.alice.label(asked.issue, "bug")
+    await read.rest()
+    assert not await read.runs()
+    await asked.alice.label(asked.issue, "Forge")
+    await read.rest()
+    read.answers(asked.issue)
+    assert proposed(asked).draft
+    read.comments(proposed(asked))
+
+
+async def test_a_label_of_who_may_not_write_asks_for_nothing(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    triager = read.github.user("tom")
+    read.github.grant(asked.repository, triager, "triage")
+    await triager.label(asked.issue, "forge")
+    await read.rest()
+    assert not await read.runs()
+    assert not model.calls
+
+
+async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> None:
+    """What does not fit, or lies where nothing may change, is refused as a whole, and the agent is told why."""
+    asked = await opened(read)
+    workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
+    outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
+    stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(workflow), patches(outside), patches(stale), patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    told = model.calls[-2].content if "Applied." in model.calls[-1].content else model.calls[-1].content
+    assert "The plan allows changes in shop/**, tests/** only." in told
+    assert "is another one" in told
+    pull = proposed(asked)
+    assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
+    read.comments(pull)
+
+
+async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."})
+    await asked.says(asked.alice, "/forge run")
+    pull = proposed(asked)
+    assert "- [ ] **T1**" in pull.body
+    assert "Not done: The receipt is printed elsewhere." in pull.body
+    read.comments(pull)
+
+
+async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, model: ScriptedModel) -> None:
+    """The task that was finished before is proposed; the other one is said to be missing."""
+    asked = await opened(read)
+    model.when("Discounts", plan(then="Print it"))
+    model.when("== your task: T2", Says("Hm."))
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    pull = proposed(asked)
+    assert "- [ ] **T2** Print it" in pull.body
+    assert "does not get on" in asked.status
+    assert f"#{pull.number}" in asked.status
+    run = next(each for each in await read.runs() if each.trigger == "issue")
+    assert (run.state, run.reason) == ("failed", "stuck")
+    read.comments(pull)
+
+
+async def test_somebody_has_the_branch(read: Story, model: ScriptedModel) -> None:
+    """It stays as it is; Forge takes another name."""
+    asked = await opened(read)
+    theirs = await asked.alice.push(asked.repository, "forge/1-discounts", {"README.md": "# Mine\n"}, base="main")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert asked.repository.git.branch("forge/1-discounts") == theirs
+    assert proposed(asked).head_ref == "forge/1-discounts-2"
+    read.comments(proposed(asked))
+
+
+async def test_asked_twice_while_it_works(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", Stalls(1.0), plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.alice.comment(asked.issue, "/forge run")
+    await read.begun(1)
+    await asked.alice.comment(asked.issue, "/forge run")
+    await read.rest()
+    assert any("it is being worked on" in each.body for each in read.answers(asked.issue))
+    assert sum(each.trigger == "issue" for each in await read.runs()) == 1
+    read.comments(proposed(asked))
