@@ -54,9 +54,9 @@ async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel
     await asked.says(asked.alice, "/forge run")
     pull = proposed(asked)
     assert (pull.head_ref, pull.draft) == ("forge/1-discounts", True)
-    assert pull.body.startswith("Closes #1\n")
-    assert "- [x] **T1** Take a discount off the total" in pull.body
-    assert "Forge did not run the tests of this repository" in pull.body
+    assert (pull.body or "").startswith("Closes #1\n")
+    assert "- [x] **T1** Take a discount off the total" in (pull.body or "")
+    assert "Forge did not run the tests of this repository" in (pull.body or "")
     git = asked.repository.git
     assert b"discount=0" in (git.read(pull.head_sha, "shop/cart.py") or b"")
     [commit] = git.commits_between(pull.base_sha, pull.head_sha)
@@ -117,8 +117,8 @@ async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> N
     model.when(TASK, patches(DIFF), {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."})
     await asked.says(asked.alice, "/forge run")
     pull = proposed(asked)
-    assert "- [ ] **T1**" in pull.body
-    assert "Not done: The receipt is printed elsewhere." in pull.body
+    assert "- [ ] **T1**" in (pull.body or "")
+    assert "Not done: The receipt is printed elsewhere." in (pull.body or "")
     read.comments(pull)
 
 
@@ -130,7 +130,7 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, mo
     model.when(TASK, patches(DIFF), DONE)
     await asked.says(asked.alice, "/forge run")
     pull = proposed(asked)
-    assert "- [ ] **T2** Print it" in pull.body
+    assert "- [ ] **T2** Print it" in (pull.body or "")
     assert "does not get on" in asked.status
     assert f"#{pull.number}" in asked.status
     run = next(each for each in await read.runs() if each.trigger == "issue")
