@@ -57,6 +57,13 @@ def comment(weighed: Weighed, afterwards: Afterwards, *, version: int, spent: in
     return whole if len(whole) <= _LONGEST else _joined([title, *_outline(weighed), *end])
 
 
+def view(weighed: Weighed | None) -> str:
+    """The newest plan of an issue, in brief."""
+    if weighed is None:
+        return "There is no plan of this issue yet. `/forge plan` asks for one."
+    return _joined(["**The newest plan of this issue**", *_brief(weighed)])
+
+
 def questions(asked: Sequence[str], *, spent: int) -> str:
     """What the planner has to know first."""
     rows = [f"{number}. {prose(question, 400)}" for number, question in enumerate(asked, 1)]
@@ -69,11 +76,6 @@ def questions(asked: Sequence[str], *, spent: int) -> str:
             _footer(spent),
         ]
     )
-
-
-def replaced(version: int, newer: int) -> str:
-    """What is left of the comment with an earlier plan."""
-    return f"Plan version {version} of this issue was replaced by version {newer}, further down."
 
 
 def no_model(missing: str = "") -> str:
@@ -136,7 +138,7 @@ _NEXT = {
     Afterwards.ends: "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and "
     "asks for an approval first where the risk is high.",
 }
-_CHANGE = "To change it, reply in a comment and write `/forge plan`: that makes a new version."
+_CHANGE = "To change it, reply in a comment and write the command again: that makes a new version."
 
 _STOPPED = {
     ReasonCode.superseded: "a newer run of this issue took over",
@@ -171,10 +173,19 @@ def _details(weighed: Weighed) -> list[str]:
 
 def _outline(weighed: Weighed) -> list[str]:
     """The same, of bounded length whatever the planner wrote."""
+    summary, *rest = _brief(weighed)
+    return [
+        summary,
+        "The plan is too long for one comment: descriptions, files and decisions are left out here.",
+        *rest,
+    ]
+
+
+def _brief(weighed: Weighed) -> list[str]:
+    """The plan without descriptions, files and decisions."""
     plan = weighed.plan
     return [
         prose(plan.summary, 600),
-        "The plan is too long for one comment: descriptions, files and decisions are left out here.",
         _section("### Tasks", [_entry(number, task) for number, task in enumerate(in_order(plan), 1)]),
         f"{_risk(weighed)}\n\n{reasons([each.model_copy(update={'children': ()}) for each in weighed.reasons])}",
         _bounds(plan),

@@ -128,3 +128,8 @@ class Run(BaseModel):
     def is_of_issue(self) -> bool:
         """Whether it works on an issue, and not on a pull request: then ``head_sha`` is the default branch's."""
         return self.trigger.is_of_issue
+
+    @property
+    def budgeted(self) -> Phase:
+        """The phase whose budget people want to know first."""
+        return {Trigger.plan: Phase.planning, Trigger.issue: Phase.implementation}.get(self.trigger, Phase.review)

@@ -123,6 +123,22 @@ async def load_plan(database: Database, run: Run) -> Weighed | None:
         return None if row is None else Weighed.model_validate(row.output)
 
 
+async def latest_plan(database: Database, repository_id: int, number: int) -> Weighed | None:
+    """The newest plan of an issue."""
+    query = (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == Phase.planning.value
+        )
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else Weighed.model_validate(row.output)
+
+
 async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
     """The plans that earlier runs made of the same issue, oldest first."""
     query = (

@@ -7,7 +7,7 @@ from domain import gate_replies, replies
 from domain.commands import Sender
 from domain.gates import SLICED, Choice, Gate, GateDecision, GateState
 from domain.money import NO_SLICE, Slice, micro
-from domain.runs import Phase, RepositoryRef
+from domain.runs import RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
 from memory import gates, ledger, runs, spend
 from pipeline import configuration
@@ -110,8 +110,7 @@ class AtGates:
         if not past or past[0].run.state.is_final:
             return gate_replies.nothing_to_continue()
         run = past[0].run
-        phase = Phase.planning if run.is_of_issue else Phase.review
-        await spend.grant(self._services.database, run, phase, grants, self._services.clock.now(), self._guid)
+        await spend.grant(self._services.database, run, run.budgeted, grants, self._services.clock.now(), self._guid)
         return gate_replies.granted(grants, run.id)
 
     async def _accept(self, written_at: datetime) -> str:

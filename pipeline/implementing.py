@@ -58,8 +58,6 @@ class Implementing:
 
     Commits are made of what the journal holds, so on another machine, or after a crash, they are made again as they
     were, and need no step of their own.
-
-    :param conditions: of people who approved the plan.
     """
 
     def __init__(
@@ -69,14 +67,12 @@ class Implementing:
         run: Run,
         begun: Begun,
         plan: Weighed,
-        conditions: Sequence[str],
     ) -> None:
         self._services = services
         self._journal = journal
         self._run = run
         self._configuration = begun.configuration
         self._plan = plan.plan
-        self._conditions = tuple(conditions)
         self._status = IssueStatus(services, run)
 
     async def carry_out(self) -> Built:
@@ -121,7 +117,6 @@ class Implementing:
             plan=self._plan,
             task=task.id,
             done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in finished),
-            conditions=self._conditions,
             protected=self._configuration.paths.protected,
         )
 

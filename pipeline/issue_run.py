@@ -59,7 +59,7 @@ class IssueRun(Running):
             "implements",
             Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks)),
         )
-        built = await Implementing(self._services, self._journal, self._run, begun, plan, conditions).carry_out()
+        built = await Implementing(self._services, self._journal, self._run, begun, plan).carry_out()
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
         return await self._end(await handing_in.hand_in(built))
 

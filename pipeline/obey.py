@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from domain import gate_texts, ladder_texts, replies
+from domain import gate_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, Halted, RateLimited
@@ -423,11 +423,13 @@ class Obedience:
         ceilings = services.ceilings
         loaded = await configuration.load(services.host, services.database, run.repository, ceilings.of_configuration)
         limits = limits_of(loaded.configuration.budgets)
-        purse = StoredPurse(services.database, run, Phase.review, limits, services.clock, ceilings)
+        purse = StoredPurse(services.database, run, run.budgeted, limits, services.clock, ceilings)
         return await purse.uses()
 
     async def _view(self) -> str:
         repository, number = self._command.repository, self._command.number
+        if not self._command.is_pull_request:
+            return plan_texts.view(await checkpoints.latest_plan(self._services.database, repository.id, number))
         review = await checkpoints.latest_review(self._services.database, repository.id, number)
         if review is None:
             return replies.view(None, {})

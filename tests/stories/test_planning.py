@@ -91,6 +91,8 @@ async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
     assert "    return sum(prices)" not in model.calls[0].content
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "planned")
+    assert "Carts get a discount." in await asked.says(asked.alice, "/forge view")
+    assert "budget of the planning phase" in await asked.says(asked.alice, "/forge cost")
 
 
 async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel) -> None:

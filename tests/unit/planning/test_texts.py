@@ -59,8 +59,9 @@ def shown(of: Weighed, afterwards: Afterwards = Afterwards.approval) -> str:
 ALL: Mapping[str, str] = {
     "progress": plan_texts.progress([(HOSTILE, state) for state in StepState], 0),
     **{f"comment {each}": shown(full_of(HOSTILE, 1), each) for each in Afterwards},
+    "view": plan_texts.view(full_of(HOSTILE, 1)),
+    "no plan": plan_texts.view(None),
     "questions": plan_texts.questions([HOSTILE] * 5, spent=1),
-    "replaced": plan_texts.replaced(1, 2),
     "no model": plan_texts.no_model(HOSTILE),
     "closed": plan_texts.closed(),
     **{f"stopped {why}": plan_texts.stopped(why, spent=1) for why in ReasonCode},
@@ -128,7 +129,7 @@ The cart says how many items it holds.
 - Changes contracts: `openapi`
 - Estimate: about 40 changed lines, 15 minutes of work
 
-**Next:** somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge approve with: conditions` does so on conditions, `/forge reject reason` ends the run. To change it, reply in a comment and write `/forge plan`: that makes a new version.
+**Next:** somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge approve with: conditions` does so on conditions, `/forge reject reason` ends the run. To change it, reply in a comment and write the command again: that makes a new version.
 
 <sub>Spent by this run so far: 0.12 USD.</sub>\
 """)  # noqa: E501
@@ -145,7 +146,7 @@ def test_a_plan_without_more_than_it_needs() -> None:
 def test_what_happens_next_depends_on_the_gate() -> None:
     assert "/forge approve" in shown(weighed(plan()))
     assert "/forge approve" not in shown(weighed(plan()), Afterwards.goes_on)
-    assert all("write `/forge plan`" in shown(weighed(plan()), each) for each in Afterwards)
+    assert all("write the command again" in shown(weighed(plan()), each) for each in Afterwards)
 
 
 def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:
