@@ -30,8 +30,9 @@ done
 [ -n "$SIMULATOR_MAY_WRITE_WORKFLOWS" ] && exit 0
 echo "$commands" | while read -r old new ref; do
     case "$new" in *[!0]*) ;; *) continue ;; esac
-    case "$old" in *[!0]*) ;; *) old=$(git hash-object -t tree /dev/null) ;; esac
-    file=$(git diff --name-only "$old" "$new" -- .github/workflows | head -n 1)
+    # Commits that are there already, such as those of the branch a new one begins at, change nothing.
+    file=$(git rev-list "$new" --not --all | git diff-tree --stdin --root -m -r --name-only --no-commit-id \
+        -- .github/workflows | head -n 1)
     if [ -n "$file" ]; then
         echo "refusing to allow a GitHub App to create or update workflow '$file' without 'workflows' permission" >&2
         exit 1

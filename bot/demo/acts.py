@@ -1,12 +1,12 @@
-"""The acts of the demo: a pull request that is mended, and one whose risk a maintainer accepts at a gate."""
+"""The acts of the demo: a pull request that is mended, one whose risk a maintainer accepts, and an issue's way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.markup import escape
 
-from bot.demo import project
-from bot.demo.stage import Stage, is_overlooked, named, why_open
+from bot.demo import parcel_issue, project
+from bot.demo.stage import Stage, is_overlooked, named, shown, why_open
 from bot.settings import Settings
 from domain import gate_texts
 from simulator import Simulator, User
@@ -132,4 +132,41 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
         "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
         "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
         and project.GATE_CONDITION.split()[0] in told,
+    }
+
+
+async def issue(stage: Stage, cast: Cast) -> Promises:
+    """An issue becomes a plan, people approve it, and it is carried out up to a pull request that is merged."""
+    github, repository, author = stage.github, cast.repository, cast.author
+    opened = await author.open_issue(repository, parcel_issue.TITLE, parcel_issue.BODY)
+
+    async def asks(who: User, words: str, awaited: str) -> str:
+        stage.say(who.login, words)
+        await who.comment(opened, words)
+        return await stage.reply(lambda: [each for each in github.comments(opened) if awaited in each.body])
+
+    stage.step(f"An issue: “{parcel_issue.TITLE}”")
+    stage.say(author.login, parcel_issue.BODY)
+    plan = await asks(author, "/forge run", "**Plan for this issue")
+    asked = await stage.reply(lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body])
+
+    stage.step("A maintainer approves the plan, on a condition")
+    approval = f"/forge approve with: {parcel_issue.CONDITION}"
+    proposed = await asks(cast.maintainer, approval, "Forge proposed a change")
+    pull = max(repository.pulls(), key=lambda each: each.number)
+    stage.say(pull.user.login, shown(f"## {pull.title}\n\n{pull.body}"))
+    for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
+        stage.say(commit.author_name, commit.message)
+    verdict = await stage.watch(repository, pull.head_sha)
+    stage.show_check(verdict)
+
+    stage.step("The maintainer merges it")
+    await cast.maintainer.mark_ready(pull)
+    await cast.maintainer.merge(pull)
+    return {
+        "The plan waited for a person.": "architecture_approval" in asked and "risk high" in plan,
+        "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
+        "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
+        "The draft was reviewed like any other.": verdict.conclusion is not None,
+        "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",
     }

@@ -14,7 +14,7 @@ replaces the table, plus the job that runs it at night.
 - `rates/table.py` was `rates/tariffs.py`
 """
 
-_QUOTE = '''\
+QUOTE = '''\
 """Quotes a price for a parcel."""
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def load(path: Path) -> list[Tariff]:
         ]
 '''
 
-_TESTS = """\
+TESTS = """\
 from decimal import Decimal
 
 import pytest
@@ -129,7 +129,7 @@ HISTORY = [
         "Read the carriers' tariffs",
         {"README.md": "# Rates\n\nQuotes parcels.\n", "rates/__init__.py": "", "rates/tariffs.py": _TARIFFS},
     ),
-    Commit("Quote the cheapest carrier that takes a parcel", {"rates/quote.py": _QUOTE, "tests/test_quote.py": _TESTS}),
+    Commit("Quote the cheapest carrier that takes a parcel", {"rates/quote.py": QUOTE, "tests/test_quote.py": TESTS}),
     Commit(
         "Build an image and run the tests",
         {"Dockerfile": _IMAGE, "requirements.txt": "click==8.1.7\n", ".github/workflows/tests.yml": _WORKFLOW},
@@ -210,8 +210,8 @@ FIRST_PUSH = {
     "rates/importer.py": _IMPORTER,
     "rates/tariffs.py": None,
     "rates/table.py": _TARIFFS,
-    "rates/quote.py": _QUOTE.replace("rates.tariffs", "rates.table"),
-    "tests/test_quote.py": _TESTS.replace("rates.tariffs", "rates.table"),
+    "rates/quote.py": QUOTE.replace("rates.tariffs", "rates.table"),
+    "tests/test_quote.py": TESTS.replace("rates.tariffs", "rates.table"),
     "Dockerfile": _NEW_IMAGE,
     "requirements.txt": "click==8.1.7\npyyaml==5.3.1\n",
     ".github/workflows/nightly.yml": _NIGHTLY,

@@ -5,6 +5,7 @@ import re
 from pydantic import JsonValue
 
 from agents.scripted import ScriptedModel
+from bot.demo import parcel_issue
 
 _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
 _EARLIER = re.compile(r"F-[A-Z2-7]{6}")
@@ -15,11 +16,12 @@ _SEEN_BEFORE = (
 
 
 def scripted_model() -> ScriptedModel:
-    """A model that finds one flaw no tool finds, stands by it, and sees when it is gone."""
+    """A model that finds one flaw no tool finds, sees when it is gone, and carries out one issue."""
     model = ScriptedModel()
     model.when("rows += load(fetch(carrier))", _finds_it)
     model.when("shutil.copyfileobj", _sees_it_gone)
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    parcel_issue.play(model)
     return model
 
 

@@ -60,7 +60,8 @@ async def _play(stage: Stage, settings: Settings, second_push: Mapping[str, File
     """Play the acts; whether everything came out as promised."""
     cast = acts.cast_of(stage.github)
     good = kept(stage.console, await acts.review(stage, cast, second_push))
-    return kept(stage.console, await acts.gate(stage, cast, settings)) and good
+    good = kept(stage.console, await acts.gate(stage, cast, settings)) and good
+    return kept(stage.console, await acts.issue(stage, cast)) and good
 
 
 async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:

@@ -70,6 +70,14 @@ async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel
     read.comments(pull)
 
 
+async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    read.comments(proposed(asked))
+
+
 async def test_a_label_asks_for_it_too(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan())

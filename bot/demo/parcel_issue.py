@@ -1,0 +1,77 @@
+"""The issue of the demo: what people want, and what the scripted model plans and changes."""
+
+from difflib import unified_diff
+
+from pydantic import JsonValue
+
+from agents.scripted import ScriptedModel, Uses
+from bot.demo import project
+
+TITLE = "Parcels without a size are quoted"
+BODY = """\
+`quote` gives a price for a parcel of 0 g, and for one with a side of 0 cm. Somebody sold a stamp for nothing that way.
+Such a parcel should not be possible at all.
+"""
+CONDITION = "say in the error which number is wrong"
+
+_CHECK = '''\
+    sides: tuple[int, int, int]
+
+    def __post_init__(self) -> None:
+        """:raises ValueError: if it weighs nothing, or a side has no length."""
+        for name, value in (("weight", self.weight), ("shortest side", min(self.sides))):
+            if value <= 0:
+                raise ValueError(f"the {name} of a parcel is more than 0, not {value}")
+'''
+_TEST = """
+
+@pytest.mark.parametrize(("weight", "sides"), [(0, (30, 20, 5)), (800, (30, 20, 0))])
+def test_a_parcel_has_a_size(weight, sides):
+    with pytest.raises(ValueError, match="more than 0, not 0"):
+        Parcel(weight, sides)
+"""
+_CODE, _TESTS = "rates/quote.py", "tests/test_quote.py"
+_SUMMARY = "A parcel that weighs nothing, or has a side of no length, cannot be made any more; the error says which."
+
+
+def play(model: ScriptedModel) -> None:
+    """Teach the model to plan the issue and to carry the plan out."""
+    looks = Uses([("grep", {"pattern": r"Parcel\("}), ("read_file", {"path": _CODE})], "I look where parcels are made.")
+    model.when(f"Title: {TITLE}", looks, _plan())
+    patched = Uses([("apply_patch", {"diff": _diff()})])
+    model.when("== your task: T1", patched, {"summary": _SUMMARY, "is_done": True, "tests_added": [_TESTS]})
+
+
+def _plan() -> dict[str, JsonValue]:
+    task: dict[str, JsonValue] = {
+        "id": "T1",
+        "title": "Refuse parcels without a size",
+        "description": "A parcel checks its weight and its sides when it is made.",
+        "files": [_CODE, _TESTS],
+        "acceptance": "Making one with a weight or a side of 0 raises a ValueError, and a test shows both.",
+    }
+    decision: JsonValue = {
+        "decision": "The check is in Parcel, not in quote.",
+        "reason": "Then no other caller can forget it.",
+    }
+    risk: JsonValue = {"level": "high", "reasons": ["Whoever sends a 0 today gets an error instead of a price."]}
+    plan: dict[str, JsonValue] = {
+        "summary": "Parcels check their numbers, so that what has no size is never quoted.",
+        "decisions": [decision],
+        "tasks": [task],
+        "risk": risk,
+        "estimate": {"lines": 15, "minutes": 5},
+        "allowed_areas": ["rates/**", "tests/**"],
+    }
+    return {"plan": plan, "questions": []}
+
+
+def _diff() -> str:
+    """What the implementer changes, as git writes it."""
+    code = project.QUOTE.replace("    sides: tuple[int, int, int]\n", _CHECK)
+    changed = ((_CODE, project.QUOTE, code), (_TESTS, project.TESTS, project.TESTS + _TEST))
+    return "".join(
+        line
+        for path, before, after in changed
+        for line in unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}")
+    )
