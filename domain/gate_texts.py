@@ -153,9 +153,10 @@ def _who(gate: Gate) -> str:
     but = f", but not {' or '.join(left_out)}" if left_out else ""
     told = f", and {', '.join(map(code, request.escalate))} {_are(request.escalate)} told" if request.escalate else ""
     passed = f" {code(gate.delegate)} was asked to decide." if gate.delegate else ""
+    void = "Closing the issue makes it void." if request.on_issue else "A push makes it void."
     return (
         f"**Who decides:** anybody with the role {request.role} or above{but}; GitHub is asked at that moment."
-        f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}. A push makes it void."
+        f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}. {void}"
     )
 
 

@@ -33,7 +33,7 @@ from pipeline.paying import Paying
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
-from safety.gates import request
+from safety.gates import request, usual
 from safety.planning import needs_approval, weighed
 from workspace.snapshot import Snapshot
 
@@ -220,7 +220,9 @@ def _request(run: Run, plan: Weighed, configuration: Configuration) -> GateReque
     """Bound to the code it was made for and to every word of the plan."""
     subject = digest("architecture_approval", run.base_sha, plan.model_dump_json())
     prompt = f"The risk of this plan is {plan.level.value}. May it be carried out?"
-    return request("architecture_approval", Phase.planning, subject, prompt, plan.reasons, configuration)
+    options = usual("architecture_approval", "the run ends, and nothing is changed")
+    name, phase = "architecture_approval", Phase.planning
+    return request(name, phase, subject, prompt, plan.reasons, configuration, options=options)
 
 
 def _author(comment: IssueComment) -> tuple[str, int | None]:

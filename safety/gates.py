@@ -182,12 +182,15 @@ def request(
     )
 
 
-def usual(name: str) -> tuple[Option, ...]:
-    """The answers that every gate takes."""
+def usual(name: str, rejected: str = "the run ends, and the check fails") -> tuple[Option, ...]:
+    """The answers that every gate takes.
+
+    :param rejected: what a rejection does.
+    """
     return (
         Option(command=f"/forge approve {name}", effect="the run goes on"),
         Option(command=f"/forge approve {name} with: conditions", effect="it goes on, and the conditions go with it"),
-        Option(command=f"/forge reject {name} reason", effect="the run ends, and the check fails"),
+        Option(command=f"/forge reject {name} reason", effect=rejected),
         Option(command=f"/forge delegate {name} @account", effect="asks somebody else who may decide"),
     )
 
