@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 
 from domain.events import EventType
 from domain.runs import Phase, Run
 from memory import ledger
-from memory.database import Database, upsert
+from memory.database import Connection, Database, upsert
 from memory.tables import AnswerRow, RunRow
 
 
@@ -60,12 +60,19 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-async def of_run(database: Database, run_id: str, since: datetime | None = None) -> Sequence[Kept]:
+_OF_RUN = (
+    select(AnswerRow.question, AnswerRow.value)
+    .where(AnswerRow.run_id == bindparam("run"))
+    .order_by(AnswerRow.time, AnswerRow.question)
+)
+_SINCE = _OF_RUN.where(AnswerRow.time > bindparam("since"))
+
+
+def of_run(connection: Connection, run_id: str, since: datetime | None = None) -> Sequence[Kept]:
     """Every answer of a run in order, or those after a moment."""
-    query = select(AnswerRow).where(AnswerRow.run_id == run_id).order_by(AnswerRow.time, AnswerRow.question)
-    async with database.transaction() as session:
-        rows = await session.scalars(query if since is None else query.where(AnswerRow.time > since))
-        return [Kept(row.question, row.value) for row in rows]
+    query = _OF_RUN if since is None else _SINCE
+    rows = connection.execute(query, {"run": run_id, "since": since})
+    return [Kept(question, value) for question, value in rows]
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

@@ -1,10 +1,13 @@
 """Opens the database, SQLite or PostgreSQL, and turns its failures into ours."""
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Generator
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -26,11 +29,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
+from domain.events import Event
 from memory.bus import Bus
 from memory.turns import Turns, TurnTaking
 
 BUSY_SECONDS = 30.0  # how long a worker waits for the database
-TOLD = "told"  # key of a session's info: the events to publish after its commit
+TOLD = "told"  # key of a session's or connection's info: the events to publish after the commit
+_POOL, _OVERFLOW = 5, 20  # connections that are kept, and those beyond them while there is much to do
+
+T = TypeVar("T")
 
 __all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "is_outage", "sync_engine", "upsert"]
 
@@ -70,7 +77,9 @@ def parse_url(url: str) -> URL:
     return parsed
 
 
-def sync_engine(url: str, *, busy_seconds: float = BUSY_SECONDS, urgent: bool = False, pool_size: int = 5) -> Engine:
+def sync_engine(
+    url: str, *, busy_seconds: float = BUSY_SECONDS, urgent: bool = False, pool_size: int = _POOL
+) -> Engine:
     """An engine for DBOS and for grouped commits in a thread.
 
     :param busy_seconds: how long to wait for another writer of SQLite, or for PostgreSQL to answer.
@@ -81,7 +90,7 @@ def sync_engine(url: str, *, busy_seconds: float = BUSY_SECONDS, urgent: bool = 
         engine = create_engine(
             parsed.set(drivername="sqlite"),
             pool_size=pool_size,
-            max_overflow=20,
+            max_overflow=_OVERFLOW,
             connect_args=_sqlite_arguments(parsed, busy_seconds, urgent),
         )
         _prepare_sqlite(engine, busy_seconds)
@@ -89,7 +98,7 @@ def sync_engine(url: str, *, busy_seconds: float = BUSY_SECONDS, urgent: bool = 
     return create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
-        max_overflow=20,
+        max_overflow=_OVERFLOW,
         pool_timeout=busy_seconds,
         pool_pre_ping=True,
         connect_args=_postgresql_arguments(busy_seconds),
@@ -101,16 +110,16 @@ def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
     if parsed.get_backend_name() == "sqlite":
         engine = create_async_engine(
             parsed.set(drivername="sqlite+aiosqlite"),
-            pool_size=5,
-            max_overflow=20,
+            pool_size=_POOL,
+            max_overflow=_OVERFLOW,
             connect_args=_sqlite_arguments(parsed, busy_seconds, urgent=False),
         )
         _prepare_sqlite(engine.sync_engine, busy_seconds)
         return engine
     return create_async_engine(
         parsed.set(drivername="postgresql+psycopg"),
-        pool_size=5,
-        max_overflow=20,
+        pool_size=_POOL,
+        max_overflow=_OVERFLOW,
         pool_pre_ping=True,
         connect_args=_postgresql_arguments(busy_seconds),
     )
@@ -178,6 +187,8 @@ class Database:
         self.bus = bus or Bus()
         self._engine = _async_engine(url, busy_seconds)
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+        self._sync = sync_engine(url, busy_seconds=busy_seconds)
+        self._threads = ThreadPoolExecutor(_POOL + _OVERFLOW, "database")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[AsyncSession]:
@@ -192,8 +203,38 @@ class Database:
                 yield session
         except (DBAPIError, PoolTimeout) as error:
             raise _translated(error) from error
-        for told in session.info.get(TOLD, ()):
-            self.bus.publish(told)
+        self._publish(session.info.get(TOLD, ()))
+
+    async def at_once(self, work: Callable[[Connection], T]) -> T:
+        """What work returns, done as one transaction in a thread: several statements cost one way off the loop.
+
+        Cancelled before its commit, it is rolled back.
+
+        :param work: takes no longer than its statements do, and decides by them alone.
+        :raises DatabaseUnavailable: as :meth:`transaction`.
+        """
+        cancelled = threading.Event()
+
+        def transact() -> tuple[T, list[Event]]:
+            with begin(self._sync) as connection:
+                told: list[Event] = []
+                connection.info[TOLD] = told
+                done = work(connection)
+                if cancelled.is_set():
+                    raise asyncio.CancelledError
+            return done, told
+
+        try:
+            done, told = await asyncio.get_running_loop().run_in_executor(self._threads, transact)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        self._publish(told)
+        return done
+
+    def _publish(self, told: Iterable[Event]) -> None:
+        for each in told:
+            self.bus.publish(each)
 
     @property
     def dialect(self) -> str:
@@ -201,6 +242,8 @@ class Database:
         return self._engine.dialect.name
 
     async def close(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+        self._sync.dispose()
         await self._engine.dispose()
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, inspect, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
@@ -13,7 +14,7 @@ from domain.ids import new_id
 from domain.money import NO_SLICE
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import ledger, spend
-from memory.database import Database, insert_new
+from memory.database import Connection, Database, insert_new
 from memory.tables import EventRow, GateRow, PullRequestRow, RunRow
 
 _EVENTS = {
@@ -143,7 +144,15 @@ async def get(database: Database, gate_id: str) -> Gate | None:
 
 async def of_run(database: Database, run_id: str) -> Sequence[Gate]:
     """Everything a run asked, in order."""
-    return await _found(database, _of_run(run_id))
+    return await database.at_once(lambda connection: asked_by(connection, run_id))
+
+
+_OF_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
+
+
+def asked_by(connection: Connection, run_id: str) -> Sequence[Gate]:
+    """The same as :func:`of_run`, within a transaction."""
+    return [_gate(row) for row in connection.execute(_OF_RUN, {"run": run_id})]
 
 
 async def of_pull_request(
@@ -269,7 +278,7 @@ def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict
     }
 
 
-def _gate(row: GateRow) -> Gate:
+def _gate(row: GateRow | Row[Any]) -> Gate:
     return Gate(
         id=row.id,
         run_id=row.run_id,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -12,13 +12,15 @@ from domain.events import Event, EventType
 from domain.ids import new_id
 from domain.runs import Phase, RepositoryRef, Run
 from domain.verdicts import Check
-from memory.database import TOLD, Database
+from memory.database import TOLD, Connection, Database
 from memory.tables import EventRow, RunRow
 from safety.breakers import Move
 
+_INSERT = insert(EventRow)
+
 
 def tell(
-    session: AsyncSession,
+    session: AsyncSession | Connection,
     trace: str,
     kind: EventType,
     now: datetime,
@@ -48,7 +50,10 @@ def tell(
         tokens=tokens,
         cost=cost,
     )
-    session.add(EventRow(**event.model_dump()))
+    if isinstance(session, Connection):
+        session.execute(_INSERT, event.model_dump())
+    else:
+        session.add(EventRow(**event.model_dump()))
     session.info.setdefault(TOLD, []).append(event)
 
 
@@ -59,7 +64,7 @@ async def replay(database: Database, trace: str) -> Sequence[Event]:
         return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 
-_MOVES = {
+_MOVES: dict[str, bool] = {
     EventType.run_started: True,
     EventType.run_resumed: True,
     EventType.run_waiting: False,
@@ -69,15 +74,15 @@ _MOVES = {
 }
 
 
-async def moves(session: AsyncSession, trace: str) -> Sequence[Move]:
+# Asked for its exact types, PostgreSQL would look up those of all runs.
+_OF_RUN = EventRow.trace == bindparam("trace"), func.substr(EventRow.type, 1, 4) == "run."
+_MOVES_OF = select(EventRow.time, EventRow.type).where(*_OF_RUN).order_by(EventRow.id)
+
+
+def moves(connection: Connection, trace: str) -> Sequence[Move]:
     """When a run worked and when it waited."""
-    query = (
-        select(EventRow.time, EventRow.type)
-        .where(EventRow.trace == trace, EventRow.type.in_([kind.value for kind in _MOVES]))
-        .order_by(EventRow.id)
-    )
-    rows = await session.execute(query)
-    return [Move(time, _MOVES[EventType(kind)]) for time, kind in rows]
+    rows = connection.execute(_MOVES_OF, {"trace": trace})
+    return [Move(time, _MOVES[kind]) for time, kind in rows if kind in _MOVES]
 
 
 async def snapshot(database: Database, trace: str) -> dict[EventType, int]:

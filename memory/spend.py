@@ -6,10 +6,9 @@ insert. The turn is a row that is written first, so it holds across workers, pro
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, case, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.configuration import Breakers
@@ -25,7 +24,6 @@ from domain.money import (
     Refusal,
     Reservation,
     Slice,
-    Totals,
     Usage,
     Use,
     uses,
@@ -33,15 +31,29 @@ from domain.money import (
 from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
-from memory import circuits, ledger
-from memory.database import Database, insert_new, upsert
-from memory.tables import BudgetRow, CircuitRow, SpendRow
+from memory import circuits, ledger, totals
+from memory.database import Connection, Database, insert_new, upsert
+from memory.tables import BudgetRow, SpendRow
+from memory.totals import RESERVED, Sums
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
-from safety.breakers import Call, Circuit, settled
+from safety.breakers import Circuit, settled
 
-RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
-
+SETTLED, LOST = "settled", "lost"
+_INSERT = insert(SpendRow)
+_TURNS = {
+    dialect: upsert(
+        dialect, BudgetRow, {"scope": bindparam("installation"), "granted": 0}, {"granted": BudgetRow.granted}
+    )
+    for dialect in ("sqlite", "postgresql")
+}
+_LOST = (
+    update(SpendRow)
+    .where(SpendRow.state == RESERVED, SpendRow.run_id == bindparam("run"))
+    .values(state=LOST, outcome=Outcome.lost.value, settled_at=bindparam("now"))
+    .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.model, SpendRow.amount)
+)
+_LOST_OF_STEP = _LOST.where(SpendRow.phase == bindparam("in_phase"), SpendRow.step == bindparam("at_step"))
 
 _USUAL = Breakers()
 
@@ -87,65 +99,80 @@ class StoredPurse:
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         await self._stop()
         now = self._clock.now()
-        provider, _, _ = model.partition(":")
-        async with self._database.transaction() as session:
-            await _take_turn(session, self._database.dialect, self._run.repository.installation_id)
-            await self._give_up(session, step, now)
-            limits, facts = await self._known(session, provider, step, now)
-            asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
-            if asked.circuit != facts.circuit:
-                await circuits.store(session, self._run.repository.id, provider, asked.circuit)
-            self._tell_breakers(session, asked, facts.circuit, now)
-            if asked.refusal is not None:
-                self._tell(session, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
-                return asked.refusal
-            reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
-            session.add(self._row(reservation, step, model, now))
-            told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
-            self._tell(session, EventType.budget_reserved, now, told)
-            return reservation
+        return await self._database.at_once(lambda connection: self._reserve(connection, step, model, amount, now))
 
-    async def _known(self, session: AsyncSession, provider: str, step: str, now: datetime) -> tuple[Limits, Facts]:
-        """The limits with what people granted, and the facts; in few looks, since they stand before each call."""
+    def _reserve(
+        self, connection: Connection, step: str, model: str, amount: int, now: datetime
+    ) -> Reservation | Refusal:
+        provider, _, _ = model.partition(":")
+        _take_turn(connection, self._run.repository.installation_id)
+        sums = self._sums(connection, now, step, provider)
+        if sums.open:
+            self._give_up(connection, step, now)
+        facts = self._facts(connection, sums, provider, step, now)
+        asked = allowance(amount, facts, self._within(sums.granted), self._ceilings, self._breakers, now)
+        if asked.circuit != facts.circuit:
+            circuits.store(connection, self._run.repository.id, provider, asked.circuit)
+        self._tell_breakers(connection, asked, facts.circuit, now)
+        if asked.refusal is not None:
+            self._tell(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
+            return asked.refusal
+        reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
+        connection.execute(_INSERT, self._row(reservation, step, model, now))
+        told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
+        self._tell(connection, EventType.budget_reserved, now, told)
+        return reservation
+
+    def _sums(self, connection: Connection, now: datetime, step: str = "", provider: str = "") -> Sums:
+        has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
+        return totals.of_call(connection, self._run, self._phase, now, step, provider, has_ceiling=has_ceiling)
+
+    def _facts(self, connection: Connection, sums: Sums, provider: str, step: str, now: datetime) -> Facts:
         run = self._run
         since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
-        sums = await _sums(session, run, self._phase, _day(now), provider)
-        facts = Facts(
+        return Facts(
             phase=self._phase,
             totals=sums.totals,
             calls=sums.calls,
             granted=sums.granted.calls,
-            moves=await ledger.moves(session, run.id),
-            recent=await _recent(session, run.repository.id, provider, since),
+            moves=ledger.moves(connection, run.id),
+            recent=totals.recent(connection, run.repository.id, provider, since),
             circuit=sums.circuit,
             caller=f"{run.id}/{step}",
         )
-        return self._within(sums.granted), facts
 
-    def _tell_breakers(self, session: AsyncSession, asked: Allowance, before: Circuit, now: datetime) -> None:
+    def _tell_breakers(self, connection: Connection, asked: Allowance, before: Circuit, now: datetime) -> None:
         """Every trip and every warning is an event; a warning once per limit and execution."""
         if asked.refusal is not None:
-            self._tell(session, EventType.breaker_tripped, now, _said(asked.refusal.check))
+            self._tell(connection, EventType.breaker_tripped, now, _said(asked.refusal.check))
         if asked.circuit.state is BreakerState.half_open and before.state is not BreakerState.half_open:
-            self._tell(session, EventType.breaker_trial, now, {"name": "error_rate"})
+            self._tell(connection, EventType.breaker_trial, now, {"name": "error_rate"})
         for name in asked.warnings:
             if name not in self._warned:
                 self._warned.add(name)
                 check = next((each for each in asked.checks if each.name == name), None)
-                self._tell(session, EventType.breaker_warning, now, {"name": name} if check is None else _said(check))
+                self._tell(
+                    connection, EventType.breaker_warning, now, {"name": name} if check is None else _said(check)
+                )
 
     async def uses(self) -> Sequence[Use]:
         """How far each limit is used now."""
-        async with self._database.transaction() as session:
-            sums = await _sums(session, self._run, self._phase, _day(self._clock.now()))
+        now = self._clock.now()
+        sums = await self._database.at_once(lambda connection: self._sums(connection, now))
         return uses(sums.totals, self._within(sums.granted), self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
         now = self._clock.now()
         lost = receipt.outcome is Outcome.lost
         amount = reservation.amount if receipt.amount is None or lost else receipt.amount
+        await self._database.at_once(lambda connection: self._settle(connection, reservation, receipt, amount, now))
+        return amount
+
+    def _settle(
+        self, connection: Connection, reservation: Reservation, receipt: Receipt, amount: int, now: datetime
+    ) -> None:
         values = {
-            "state": LOST if lost else SETTLED,
+            "state": LOST if receipt.outcome is Outcome.lost else SETTLED,
             "amount": amount,
             **receipt.usage.model_dump(),
             "outcome": receipt.outcome.value,
@@ -153,41 +180,44 @@ class StoredPurse:
             "seconds": receipt.seconds,
             "settled_at": now,
         }
-        async with self._database.transaction() as session:
-            changed = await session.scalar(
-                update(SpendRow)
-                .where(SpendRow.id == reservation.id, SpendRow.state == RESERVED)
-                .values(**values)
-                .returning(SpendRow)
-            )
-            if changed is not None:
-                await self._settle_circuit(session, changed, receipt.outcome is Outcome.answered, now)
-                outcome, model = receipt.outcome.value, changed.model
-                facts = {"spend": reservation.id, "model": model, "amount": amount, "outcome": outcome}
-                self._tell(session, EventType.budget_settled, now, facts, receipt, amount)
-        return amount
+        changed = connection.execute(
+            update(SpendRow)
+            .where(SpendRow.id == reservation.id, SpendRow.state == RESERVED)
+            .values(**values)
+            .returning(SpendRow.repository_id, SpendRow.model, SpendRow.run_id, SpendRow.step)
+        ).first()
+        if changed is None:
+            return
+        repository_id, model, run_id, step = changed
+        provider, _, _ = model.partition(":")
+        self._settle_circuit(connection, repository_id, provider, f"{run_id}/{step}", receipt.outcome, now)
+        facts = {"spend": reservation.id, "model": model, "amount": amount, "outcome": receipt.outcome.value}
+        self._tell(connection, EventType.budget_settled, now, facts, receipt, amount)
 
-    async def _settle_circuit(self, session: AsyncSession, row: SpendRow, answered: bool, now: datetime) -> None:
+    def _settle_circuit(
+        self, connection: Connection, repository_id: int, provider: str, caller: str, outcome: Outcome, now: datetime
+    ) -> None:
         """The outcome of a trial closes the circuit or opens it again."""
-        provider, _, _ = row.model.partition(":")
-        before = await circuits.load(session, row.repository_id, provider)
-        after = settled(before, f"{row.run_id}/{row.step}", answered, self._breakers.error_rate, now)
+        before = circuits.load(connection, repository_id, provider)
+        after = settled(before, caller, outcome is Outcome.answered, self._breakers.error_rate, now)
         if after != before:
-            await circuits.store(session, row.repository_id, provider, after)
+            circuits.store(connection, repository_id, provider, after)
             kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
-            self._tell(session, kind, now, {"name": "error_rate", "provider": provider})
+            self._tell(connection, kind, now, {"name": "error_rate", "provider": provider})
 
-    async def _give_up(self, session: AsyncSession, step: str, now: datetime) -> None:
-        """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged."""
-        mine = (SpendRow.run_id == self._run.id, SpendRow.phase == self._phase.value, SpendRow.step == step)
-        await _lose(session, now, *mine)
+    def _give_up(self, connection: Connection, step: str, now: datetime) -> None:
+        """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged.
+
+        It counts in full before and after, so the sums stay what they are.
+        """
+        _lose(connection, now, self._run.id, in_phase=self._phase.value, at_step=step)
 
     def _within(self, granted: Slice) -> Limits:
         """The limits with what people granted, within the operator's ceilings."""
         return money.capped(money.raised(self._limits, self._phase, granted.amount), self._ceilings)
 
-    def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> SpendRow:
-        return SpendRow(
+    def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> dict[str, object]:
+        return dict(
             id=reservation.id,
             run_id=self._run.id,
             repository_id=self._run.repository.id,
@@ -195,7 +225,7 @@ class StoredPurse:
             phase=self._phase.value,
             step=step,
             model=model,
-            day=_day(now),
+            day=totals.day(now),
             state=RESERVED,
             reserved=reservation.amount,
             amount=reservation.amount,
@@ -209,7 +239,7 @@ class StoredPurse:
 
     def _tell(
         self,
-        session: AsyncSession,
+        connection: Connection,
         kind: EventType,
         now: datetime,
         facts: Mapping[str, object],
@@ -217,7 +247,7 @@ class StoredPurse:
         amount: int = 0,
     ) -> None:
         ledger.tell(
-            session,
+            connection,
             self._run.id,
             kind,
             now,
@@ -258,13 +288,13 @@ async def of_run(database: Database, run_id: str, phase: Phase | None = None) ->
 async def of_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
     """What a repository spent, on the UTC day of a moment or ever."""
     where = [SpendRow.repository_id == repository_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == _day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
 
 
 async def of_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
     """What all repositories of an installation spent, on the UTC day of a moment or ever."""
     where = [SpendRow.installation_id == installation_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == _day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
 
 
 async def shares(database: Database, *, repository_id: int | None = None, run_id: str | None = None) -> Sequence[Share]:
@@ -301,7 +331,8 @@ async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: 
 
 async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: Slice, now: datetime) -> None:
     """Grant a slice within a transaction."""
-    for scope, amount in ((_slice(run_id, phase), slice_.amount), (_calls(run_id, phase), slice_.calls)):
+    granted = {totals.slice_of(run_id, phase): slice_.amount, totals.calls_of(run_id, phase): slice_.calls}
+    for scope, amount in granted.items():
         if amount:
             await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
             await session.execute(
@@ -313,8 +344,7 @@ async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, s
 
 async def close(database: Database, run_id: str, now: datetime) -> int:
     """Settle what a run that ended left reserved: lost, charged in full. How many there were."""
-    async with database.transaction() as session:
-        return await _lose(session, now, SpendRow.run_id == run_id)
+    return await database.at_once(lambda connection: _lose(connection, now, run_id))
 
 
 SUMS = (
@@ -343,82 +373,26 @@ async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
         return spent_of((await session.execute(select(*SUMS).where(*where))).one())
 
 
-class _Sums(NamedTuple):
-    """What counts against each limit, the calls of the phase, what people granted it, and the provider's circuit."""
-
-    totals: Totals
-    calls: int
-    granted: Slice
-    circuit: Circuit
-
-
-async def _sums(session: AsyncSession, run: Run, phase: Phase, day: str, provider: str = "") -> _Sums:
-    """All of it in one look."""
-    mine = SpendRow.run_id == run.id
-    today = (SpendRow.installation_id == run.repository.installation_id) & (SpendRow.day == day)
-    parts = (
-        mine & (SpendRow.phase == phase.value),
-        mine,
-        today & (SpendRow.repository_id == run.repository.id),
-        today,
-    )
-    amounts = (func.coalesce(func.sum(case((part, SpendRow.amount), else_=0)), 0) for part in parts)
-    made = func.coalesce(func.sum(case((parts[0], 1), else_=0)), 0)
-    grants = (
-        select(BudgetRow.granted).where(BudgetRow.scope == scope).scalar_subquery()
-        for scope in (_slice(run.id, phase), _calls(run.id, phase))
-    )
-    circuit = (
-        select(CircuitRow.circuit)
-        .where(CircuitRow.repository_id == run.repository.id, CircuitRow.provider == provider)
-        .scalar_subquery()
-    )
-    row = (await session.execute(select(*amounts, made, *grants, circuit).where(or_(mine, today)))).one()
-    own, whole, daily, installation, calls, amount, more = (int(each or 0) for each in row[:-1])
-    return _Sums(
-        totals=Totals(phase=own, run=whole, day=daily, installation=installation),
-        calls=calls,
-        granted=Slice(amount=amount, calls=more),
-        circuit=Circuit() if row[-1] is None else Circuit.model_validate(row[-1]),
-    )
-
-
-async def _recent(session: AsyncSession, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
-    """How the calls of a provider ended that a repository made since a moment."""
-    days = [_day(since), _day(since + timedelta(days=1))]
-    query = select(SpendRow.settled_at, SpendRow.outcome).where(
-        SpendRow.repository_id == repository_id,
-        SpendRow.day.in_(days),
-        SpendRow.settled_at > since,
-        SpendRow.model.startswith(f"{provider}:", autoescape=True),
-    )
-    rows = await session.execute(query)
-    return [Call(at, outcome != Outcome.answered.value) for at, outcome in rows if at is not None]
-
-
 def _said(check: Check) -> dict[str, object]:
     return {"name": check.name, **check.reason.model_dump(include={"code", "text", "value", "threshold"})}
 
 
-async def _take_turn(session: AsyncSession, dialect: str, installation_id: int) -> None:
+def _take_turn(connection: Connection, installation_id: int) -> None:
     """Hold the installation's row until the end of the transaction."""
-    scope = f"installation:{installation_id}"
-    await session.execute(upsert(dialect, BudgetRow, {"scope": scope, "granted": 0}, {"granted": BudgetRow.granted}))
+    connection.execute(_TURNS[connection.dialect.name], {"installation": f"installation:{installation_id}"})
 
 
-async def _lose(session: AsyncSession, now: datetime, *where: ColumnElement[bool]) -> int:
-    """Settle reservations whose calls nobody will hear of again. The amount stays what was reserved."""
-    lost = await session.execute(
-        update(SpendRow)
-        .where(SpendRow.state == RESERVED, *where)
-        .values(state=LOST, outcome=Outcome.lost.value, settled_at=now)
-        .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.model, SpendRow.amount)
-    )
-    rows = lost.all()
+def _lose(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:
+    """Settle reservations whose calls nobody will hear of again. The amount stays what was reserved.
+
+    :param of_step: which of the run's: ``in_phase`` and ``at_step``; none: all of them.
+    """
+    lost = _LOST_OF_STEP if of_step else _LOST
+    rows = connection.execute(lost, {"run": run_id, "now": now, **of_step}).all()
     for spend, run_id, phase, model, amount in rows:
         facts = {"spend": spend, "model": model, "amount": amount, "outcome": Outcome.lost.value}
         ledger.tell(
-            session,
+            connection,
             run_id,
             EventType.budget_settled,
             now,
@@ -428,15 +402,3 @@ async def _lose(session: AsyncSession, now: datetime, *where: ColumnElement[bool
             cost=amount / MICRO,
         )
     return len(rows)
-
-
-def _slice(run_id: str, phase: Phase) -> str:
-    return f"run:{run_id}/{phase.value}"
-
-
-def _calls(run_id: str, phase: Phase) -> str:
-    return f"calls:{run_id}/{phase.value}"
-
-
-def _day(moment: datetime) -> str:
-    return moment.astimezone(UTC).date().isoformat()

@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 from domain.configuration import Configuration
-from domain.gates import SLICED, Gate, GateRequest, GateState, Option, digest
+from domain.gates import SLICED, Gate, GateDecision, GateRequest, GateState, Option, digest
 from domain.money import Refusal, Slice
 from domain.neutral import visible
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
-from memory import answers, gates, ledger
+from memory import answers, gates, history, ledger
+from memory.history import History
 from memory.spend import Stop, StoredPurse
 from pipeline.gates import ask
 from pipeline.services import Services
@@ -34,22 +35,23 @@ class Watch:
 
     async def stopped(self) -> Refusal | None:
         """What stops the phase before its next turn: a guard, or that it makes no progress."""
-        over = await self._given_up()
+        known = await history.of_run(self._services.database, self._run.id)
+        over = self._given_up(known.gates)
         if over is not None:
             return over
-        history, check = await self._guard()
-        check = check or self._stagnant(history)
+        turns = [_iteration(each.question, each.value) for each in known.answers]
+        check = self._guard(known, turns) or self._stagnant(turns)
         if check is None:
             return None
         await ledger.note_guard(
-            self._services.database, self._run, self._phase, check, len(history), self._services.clock.now()
+            self._services.database, self._run, self._phase, check, len(turns), self._services.clock.now()
         )
         return Refusal(check=check, gate="guard")
 
-    async def _given_up(self) -> Refusal | None:
+    def _given_up(self, known: Sequence[Gate]) -> Refusal | None:
         """A person took what there is, or nobody answered: then the model is asked no more in this phase."""
-        known = [gate for gate in await gates.of_run(self._services.database, self._run.id) if gate.name in SLICED]
-        here = [gate for gate in known if gate.request.phase is self._phase and not gate.is_waiting]
+        sliced = [gate for gate in known if gate.name in SLICED]
+        here = [gate for gate in sliced if gate.request.phase is self._phase and not gate.is_waiting]
         if not here or here[-1].state not in {GateState.rejected, GateState.expired}:
             return None
         reason = Reason(code=f"gate.{here[-1].state}", text=f"{here[-1].name} was not passed, so what there is counts.")
@@ -71,31 +73,20 @@ class Watch:
         known = await gates.of_run(self._services.database, self._run.id)
         return tuple(gate.conditions for gate in known if gate.conditions)
 
-    async def _guard(self) -> tuple[Sequence[Iteration], Check | None]:
-        """The turns since a person last let it go on, and the guard that stops the next one."""
-        services, now = self._services, self._services.clock.now()
-        last = await self._last_slice()
-        since = None if last is None or last.decision is None else last.decision.at
-        kept = await answers.of_run(services.database, self._run.id, since)
-        history = [_iteration(each.question, each.value) for each in kept]
-        async with services.database.transaction() as session:
-            moves = await ledger.moves(session, self._run.id)
-        before = timedelta() if since is None else breakers.worked([m for m in moves if m.at <= since], since)
-        started = now - (breakers.worked(moves, now) - before)
-        return history, guards.check(history, self._limits(last), now, started)
+    def _guard(self, known: History, turns: Sequence[Iteration]) -> Check | None:
+        """The guard that stops the next turn, by those since a person last let it go on."""
+        now, last = self._services.clock.now(), guards.let_go_on(known.gates)
+        before = timedelta() if last is None else breakers.worked([m for m in known.moves if m.at <= last.at], last.at)
+        started = now - (breakers.worked(known.moves, now) - before)
+        return guards.check(turns, self._limits(last), now, started)
 
-    async def _last_slice(self) -> Gate | None:
-        known = await gates.of_run(self._services.database, self._run.id)
-        granted = [gate for gate in known if gate.name == "guard" and gate.state is GateState.approved]
-        return granted[-1] if granted else None
-
-    def _limits(self, last: Gate | None) -> GuardLimits:
+    def _limits(self, last: GateDecision | None) -> GuardLimits:
         limits = guards.limits_of(TaskKind.other, self._configuration.guards)
-        granted = 0 if last is None or last.decision is None else last.decision.grants.calls
+        granted = 0 if last is None else last.grants.calls
         return limits.stretch(granted) if granted else limits
 
-    def _stagnant(self, history: Sequence[Iteration]) -> Check | None:
-        seen = [frozenset({each.action}) for each in history]
+    def _stagnant(self, turns: Sequence[Iteration]) -> Check | None:
+        seen = [frozenset({each.action}) for each in turns]
         snapshots = [breakers.Progress(), *(breakers.Progress(seen=each) for each in seen)]
         check = breakers.stagnation(breakers.strides(snapshots, self._phase), self._configuration.breakers.iteration)
         return check if check.state is BreakerState.open else None
@@ -124,20 +115,16 @@ class Watch:
 
     async def _facts(self) -> Sequence[Reason]:
         """What people see of a task that was stopped: turns, time, errors, and its last output in brief."""
-        history = [
-            _iteration(each.question, each.value)
-            for each in await answers.of_run(self._services.database, self._run.id)
-        ]
-        async with self._services.database.transaction() as session:
-            moves = await ledger.moves(session, self._run.id)
+        database, run_id = self._services.database, self._run.id
+        kept = await database.at_once(lambda connection: answers.of_run(connection, run_id))
+        moves = await database.at_once(lambda connection: ledger.moves(connection, run_id))
+        turns = [_iteration(each.question, each.value) for each in kept]
         minutes = breakers.worked(moves, self._services.clock.now()) / timedelta(minutes=1)
-        errors = sum(bool(each.error) for each in history)
+        errors = sum(bool(each.error) for each in turns)
         most = self._limits(None).max_iterations
-        last = " ".join(visible(history[-1].output or history[-1].error).split())[:_LAST] if history else "none yet"
+        last = " ".join(visible(turns[-1].output or turns[-1].error).split())[:_LAST] if turns else "none yet"
         return (
-            Reason(
-                code="facts.turns", text=f"Turn {len(history)} of {most}, {minutes:.1f} min of work, {errors} errors"
-            ),
+            Reason(code="facts.turns", text=f"Turn {len(turns)} of {most}, {minutes:.1f} min of work, {errors} errors"),
             Reason(code="facts.output", text=f"Last output: {last}"),
         )
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from domain.configuration import Guards
+from domain.gates import Gate, GateDecision, GateState
 from domain.redaction import outgoing
 from domain.verdicts import BreakerState, Check, Reason
 from safety.loops import THRESHOLD, Iteration, detected
@@ -89,6 +90,15 @@ def _within(bounds: tuple[int, int] | None, wanted: int, usual: int) -> int:
         return wanted
     lowest, highest = bounds
     return min(highest, wanted if wanted < usual else max(lowest, wanted))
+
+
+def let_go_on(gates: Sequence[Gate]) -> GateDecision | None:
+    """The decision by which a person last let a run go on that a guard had stopped.
+
+    :param gates: of this run, in order.
+    """
+    decisions = [gate.decision for gate in gates if gate.name == "guard" and gate.state is GateState.approved]
+    return decisions[-1] if decisions else None
 
 
 def check(history: Sequence[Iteration], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:

@@ -18,7 +18,7 @@ from domain.money import Limits, Outcome, Receipt, Reservation
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
 from memory.database import Database
 from memory.spend import StoredPurse
-from memory.tables import EventRow, RunRow, SpendRow
+from memory.tables import EventRow, ExecutorRow, RunRow, SpendRow
 from pipeline.services import Services
 from pipeline.watch import Watch
 from tests.databases import Backend, drop, fresh
@@ -136,8 +136,9 @@ async def _filled(database: Database) -> Run:
         fence=1,
         state=RunState.running,
     )
+    lease = ExecutorRow(id="bench", instance="bench", host="bench", pid=1, lease_until=now)  # for the empty write
     async with database.transaction() as session:
-        session.add_all([*rows[:-1], run_row(run.id, run.repository.id, state="running")])
+        session.add_all([lease, *rows[:-1], run_row(run.id, run.repository.id, state="running")])
     await _insert(database, EventRow, [_event(chance, ids, now, number) for number in range(EVENTS)])
     await _insert(database, SpendRow, [_spend(chance, ids, now, number) for number in range(SPEND)])
     async with database.transaction() as session:

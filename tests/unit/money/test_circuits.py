@@ -52,6 +52,28 @@ async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repos
     assert told[EventType.breaker_tripped] == 1
 
 
+async def test_a_provider_is_told_apart_from_one_of_nearly_the_same_name(database: Database):
+    """An underscore is no wildcard, and capitals count, on either database."""
+    clock = MovableClock()
+    for name in ("my_models:a", "my-models:a", "My_models:a"):
+        for index in range(10):
+            assert (
+                await call(purse(database, clock, number=index % 4), f"{name} {index}", fails=True, model=name) is None
+            )
+    assert await call(purse(database, clock, number=9), "one more", fails=False, model="my_models:a") is None
+
+
+async def test_an_interrupted_try_counts_as_a_failure_of_its_provider(database: Database):
+    clock = MovableClock()
+    for index in range(19):
+        assert await call(purse(database, clock, number=index % 4), f"call {index}", fails=index < 4) is None
+    mine = purse(database, clock, number=9)
+    assert isinstance(await mine.reserve("interrupted", MODEL, 1), Reservation)
+    refused = await mine.reserve("interrupted", MODEL, 1)
+    assert isinstance(refused, Refusal)
+    assert "5 of the last 20 model calls failed" in refused.check.reason.text
+
+
 async def test_nineteen_calls_and_four_of_twenty_do_not_trip_it(database: Database):
     clock = MovableClock()
     for index in range(19):

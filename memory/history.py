@@ -1,0 +1,39 @@
+"""Brings all that the guards need to know of a run, in one look, since they are asked before each call of a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.gates import Gate
+from memory import answers, gates, ledger
+from memory.answers import Kept
+from memory.database import Connection, Database
+from safety.breakers import Move
+from safety.guards import let_go_on
+
+
+@dataclass(frozen=True)
+class History:
+    """What a run was asked, what models answered, and when it worked and when it waited.
+
+    :param answers: since a person last let the run go on.
+    """
+
+    gates: Sequence[Gate]
+    answers: Sequence[Kept]
+    moves: Sequence[Move]
+
+
+async def of_run(database: Database, run_id: str) -> History:
+    """The history of a run."""
+    return await database.at_once(lambda connection: _look(connection, run_id))
+
+
+def _look(connection: Connection, run_id: str) -> History:
+    asked = gates.asked_by(connection, run_id)
+    return History(asked, answers.of_run(connection, run_id, _since(asked)), ledger.moves(connection, run_id))
+
+
+def _since(asked: Sequence[Gate]) -> datetime | None:
+    last = let_go_on(asked)
+    return None if last is None else last.at

@@ -1,0 +1,118 @@
+"""Brings all that the limits of a call need to know, in two looks, since they are asked before each call of a model.
+
+The statements are put together once: that would take longer than asking them.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from sqlalchemy import String, bindparam, func, select
+
+from domain.money import Outcome, Slice, Totals
+from domain.runs import Phase, Run
+from memory.database import Connection
+from memory.tables import BudgetRow, CircuitRow, SpendRow
+from safety.breakers import Call, Circuit
+
+RESERVED = "reserved"
+"""The state of a call that may be on its way."""
+
+
+class Sums(NamedTuple):
+    """What counts against each limit, the calls of the phase, what people granted it, and the provider's circuit.
+
+    :param open: calls of this step that were reserved and never settled.
+    """
+
+    totals: Totals
+    calls: int
+    open: int
+    granted: Slice
+    circuit: Circuit
+
+
+_OF_RUN = SpendRow.run_id == bindparam("run")
+_OF_PHASE = _OF_RUN & (SpendRow.phase == bindparam("phase"))
+_TODAY = (SpendRow.installation_id == bindparam("installation")) & (SpendRow.day == bindparam("day"))
+_AMOUNT = select(func.coalesce(func.sum(SpendRow.amount), 0))
+_SUMS = select(
+    _AMOUNT.where(_OF_PHASE).scalar_subquery(),
+    _AMOUNT.where(_OF_RUN).scalar_subquery(),
+    _AMOUNT.where(_TODAY, SpendRow.repository_id == bindparam("repository")).scalar_subquery(),
+    select(func.count()).where(_OF_PHASE).scalar_subquery(),
+    select(func.count())
+    .where(_OF_PHASE, SpendRow.step == bindparam("step"), SpendRow.state == RESERVED)
+    .scalar_subquery(),
+    select(BudgetRow.granted).where(BudgetRow.scope == bindparam("slice")).scalar_subquery(),
+    select(BudgetRow.granted).where(BudgetRow.scope == bindparam("calls")).scalar_subquery(),
+    select(CircuitRow.circuit)
+    .where(CircuitRow.repository_id == bindparam("repository"), CircuitRow.provider == bindparam("provider"))
+    .scalar_subquery(),
+)
+_OF_INSTALLATION = _AMOUNT.where(_TODAY)
+_PREFIX = bindparam("prefix", type_=String)
+_RECENT = select(SpendRow.settled_at, SpendRow.outcome).where(
+    SpendRow.repository_id == bindparam("repository"),
+    SpendRow.day >= bindparam("first_day"),
+    SpendRow.settled_at > bindparam("since"),
+    func.substr(SpendRow.model, 1, func.length(_PREFIX)) == _PREFIX,
+)
+
+
+def of_call(
+    connection: Connection,
+    run: Run,
+    phase: Phase,
+    now: datetime,
+    step: str = "",
+    provider: str = "",
+    *,
+    has_ceiling: bool,
+) -> Sums:
+    """What counts before a call of a provider.
+
+    :param has_ceiling: the installation has one, so that everything it spent today is added up, too.
+    """
+    asked = {
+        "run": run.id,
+        "phase": phase.value,
+        "repository": run.repository.id,
+        "slice": slice_of(run.id, phase),
+        "calls": calls_of(run.id, phase),
+        "provider": provider,
+        "step": step,
+    }
+    today = {"installation": run.repository.installation_id, "day": day(now)}
+    *numbers, circuit = connection.execute(_SUMS, asked | today).one()
+    own, whole, daily, calls, unfinished, amount, more = (int(each or 0) for each in numbers)
+    everybody = int(connection.execute(_OF_INSTALLATION, today).scalar_one()) if has_ceiling else 0
+    return Sums(
+        totals=Totals(phase=own, run=whole, day=daily, installation=everybody),
+        calls=calls,
+        open=unfinished,
+        granted=Slice(amount=amount, calls=more),
+        circuit=Circuit() if circuit is None else Circuit.model_validate(circuit),
+    )
+
+
+def recent(connection: Connection, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
+    """How the calls of a provider ended that a repository made since a moment."""
+    asked = {"repository": repository_id, "first_day": day(since), "since": since, "prefix": f"{provider}:"}
+    rows = connection.execute(_RECENT, asked)
+    return [Call(at, outcome != Outcome.answered.value) for at, outcome in rows if at is not None]
+
+
+def slice_of(run_id: str, phase: Phase) -> str:
+    """The scope under which the money is kept that people granted a phase."""
+    return f"run:{run_id}/{phase.value}"
+
+
+def calls_of(run_id: str, phase: Phase) -> str:
+    """The scope under which the calls are kept that people granted a phase."""
+    return f"calls:{run_id}/{phase.value}"
+
+
+def day(moment: datetime) -> str:
+    """The UTC day of a moment."""
+    return moment.astimezone(UTC).date().isoformat()

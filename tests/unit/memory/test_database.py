@@ -1,0 +1,98 @@
+"""A transaction that is done at once, in a thread: what it stores and tells, and what it leaves if it ends early."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from domain.errors import DatabaseUnavailable
+from domain.events import Event, EventType
+from memory import ledger
+from memory.database import Connection, Database, insert_new
+from memory.tables import HaltRow
+from tests.databases import Backend, drop, fresh
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+class Books:
+    """Two databases as of two processes, and what the first one told its subscribers."""
+
+    def __init__(self, url: str) -> None:
+        self.ours, self.theirs = Database(url), Database(url, busy_seconds=0.2)
+        self.told: list[Event] = []
+        self.ours.bus.subscribe("*", self.told.append)
+
+    async def stored(self) -> int:
+        return len(await ledger.replay(self.theirs, "a run"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def books(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Books]:
+    backend: Backend = request.param
+    url = fresh(backend, tmp_path)
+    opened = Books(url)
+    yield opened
+    for database in (opened.ours, opened.theirs):
+        await database.close()
+    drop(url)
+
+
+def tell(connection: Connection) -> str:
+    ledger.tell(connection, "a run", EventType.run_started, NOW)
+    return "done"
+
+
+async def test_it_stores_and_tells_once(books: Books):
+    assert await books.ours.at_once(tell) == "done"
+    assert await books.ours.at_once(lambda _: "nothing to tell") == "nothing to tell"
+    assert (await books.stored(), [event.type for event in books.told]) == (1, [EventType.run_started])
+
+
+async def test_what_fails_stores_and_tells_nothing(books: Books):
+    def fail(connection: Connection) -> None:
+        tell(connection)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await books.ours.at_once(fail)
+    assert (await books.stored(), books.told) == (0, [])
+
+
+async def test_what_is_cancelled_stores_and_tells_nothing(books: Books):
+    """Nobody hears that it is done, so it must not be: a reservation would stay for ever."""
+    begun, let_go = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def wait(connection: Connection) -> None:
+        tell(connection)
+        loop.call_soon_threadsafe(begun.set)
+        let_go.wait(5)
+
+    task = asyncio.create_task(books.ours.at_once(wait))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    let_go.set()
+    await books.ours.close()
+    assert (await books.stored(), books.told) == (0, [])
+
+
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_it_stands_in_line_with_the_other_writers(backend: Backend, tmp_path: Path):
+    """Of one file one writes at a time; who waits too long learns that the database did not take part."""
+    url = fresh(backend, tmp_path)
+    patient, hasty = Database(url), Database(url, busy_seconds=0.1)
+    async with patient.transaction() as session:
+        await session.execute(insert_new(backend, HaltRow, {"id": 1, "why": "", "since": NOW}))
+        waiting = asyncio.create_task(patient.at_once(tell))
+        with pytest.raises(DatabaseUnavailable):
+            await hasty.at_once(tell)
+        assert not waiting.done()
+    assert await waiting == "done"
+    for database in (patient, hasty):
+        await database.close()
