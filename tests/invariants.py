@@ -1,17 +1,21 @@
 """What must hold after every attack and every fault (the invariants I1 to I7 of the threat model, as far as built)."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
 from domain.gates import CHECK_ID, GateState
-from domain.runs import RunState
+from domain.runs import RunState, Trigger
 from memory.database import Database
 from memory.tables import DeliveryRow, GateRow, OutboxRow, RunRow
 from simulator import Simulator
-from simulator.state import PullRequest
+from simulator.state import Issue, PullRequest
 from tests.accounts import unaccounted
+
+_MARKER = re.compile(r"<!-- forge:.*?-->")
+_ASKS = "**Forge asks: "
 
 
 async def violations(github: Simulator, database: Database) -> list[str]:
@@ -57,12 +61,25 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
                 comments[f"{pull.repository.full_name}#{pull.number} {comment.path} {comment.body}"] += 1
     rows = Counter(f"{row.run_id} {row.step} {row.kind}" for row in writes)
     counted = {"check": checks, "review": reviews, "comment": comments, "annotation": annotations, "write": rows}
+    counted |= _marked(github)
     return [
         f"I2: {kind} {times} times: {key}"
         for kind, counter in counted.items()
         for key, times in counter.items()
         if times > 1
     ]
+
+
+def _marked(github: Simulator) -> dict[str, Counter[str]]:
+    """What carries a hidden marker, below issues and pull requests and in those that were opened; each has its own."""
+    said, opened = Counter[str](), Counter[str]()
+    for issue in _issues(github):
+        where, bot = issue.repository.full_name, github.app.bot
+        bodies = [each.body for each in github.comments(issue) if each.user is bot]
+        said.update(f"{where}#{issue.number} {marker}" for body in bodies for marker in _MARKER.findall(body))
+        if isinstance(issue, PullRequest) and issue.user is bot:
+            opened.update(f"{where} {marker}" for marker in _MARKER.findall(issue.body or ""))
+    return {"issue comment": said, "pull request": opened}
 
 
 def _runs_end(
@@ -114,7 +131,7 @@ _SHOWN = {
 
 
 def _gates_are_shown(github: Simulator, runs: Sequence[RunRow], gates: Sequence[GateRow]) -> list[str]:
-    """Nobody decided who was not a person, no run that ended still asks, and each check says where its gate stands."""
+    """Nobody decided who was not a person, no run that ended still asks, and each gate is shown as it stands."""
     by_id = {row.id: row for row in runs}
     shown = {check.external_id: check for check in github.world.check_runs.values() if check.app is github.app}
     wrong: list[str] = []
@@ -127,13 +144,30 @@ def _gates_are_shown(github: Simulator, runs: Sequence[RunRow], gates: Sequence[
             wrong.append(f"I6: gate {gate.id} ({gate.name}) of run {run.id}, which is {run.state}, still waits")
         if check is not None and run.reason != "access_lost" and check.conclusion != _SHOWN[GateState(gate.state)]:
             wrong.append(f"I6: the check of gate {gate.id} ({gate.name}) is {gate.state} and says {check.conclusion}")
+        if Trigger(run.trigger).is_of_issue and run.reason != "access_lost" and not _is_said(github, gate):
+            wrong.append(f"I6: the comment of gate {gate.id} ({gate.name}) does not say that it is {gate.state}")
     return wrong
 
 
-def _pulls(github: Simulator) -> list[PullRequest]:
-    return [
-        issue
-        for repository in github.world.repositories.values()
-        for issue in repository.issues.values()
-        if isinstance(issue, PullRequest)
+def _is_said(github: Simulator, gate: GateRow) -> bool:
+    """Whether the one comment of a gate on an issue, which has no check, asks as long as it waits and not after that.
+
+    The comment of a question that lost its object may have become that of another one.
+    """
+    mine = [
+        each.body
+        for issue in _issues(github)
+        for each in github.comments(issue)
+        if each.user is github.app.bot and f"<!-- forge:gate:{gate.id}:" in each.body
     ]
+    is_asking = [body.startswith(_ASKS) for body in mine]
+    return is_asking == [gate.state == GateState.waiting] or (gate.state == GateState.void and not mine)
+
+
+def _pulls(github: Simulator) -> list[PullRequest]:
+    return [issue for issue in _issues(github) if isinstance(issue, PullRequest)]
+
+
+def _issues(github: Simulator) -> list[Issue]:
+    """Pull requests among them."""
+    return [issue for repository in github.world.repositories.values() for issue in repository.issues.values()]

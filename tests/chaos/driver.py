@@ -146,7 +146,7 @@ class Stage:
             if not self.forge.is_alive:
                 await self.start()
             await self.github.settle()
-            busy = [each.guid for each in self._lost()] or await self.still_open()
+            busy = await self.still_open() or [each.guid for each in self._lost()]  # what a run sends as it ends, too
             if not busy and self.forge.is_alive:
                 return
             await asyncio.sleep(0.01)

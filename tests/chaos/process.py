@@ -4,15 +4,18 @@ import asyncio
 import itertools
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dbos import DBOS
 
+from agents.models import Models
+from agents.scripted import ScriptedModel
 from bot.app import forge, served
 from bot.settings import Settings
 from pipeline.steps import Call, durable
+from tests.chaos.model import Watched, planning
 from tests.clock import MovableClock
 
 
@@ -24,6 +27,7 @@ class Orders:
         self._writer = writer
         self._numbers = itertools.count()
         self._asked: dict[int, asyncio.Future[None]] = {}
+        self._steps: dict[str | None, str] = {}  # by workflow: the one it is in
 
     async def listen(self) -> None:
         """Let through what the driver lets through, until it hangs up."""
@@ -50,10 +54,16 @@ class Orders:
             await self._step(f"new, before {name}", _nothing)
         return await self._step(name, call)
 
+    async def call(self, moment: str) -> None:
+        """A call of a model reports as part of the step it is made in."""
+        workflow = DBOS.workflow_id
+        await self.ask(workflow=workflow, step=f"{self._steps[workflow]}, the model", moment=moment)
+
     async def _step(self, name: str, call: Call) -> dict[str, Any]:
         workflow = DBOS.workflow_id
 
         async def observed() -> dict[str, Any]:
+            self._steps[workflow] = name
             answer = await call()
             await self.ask(workflow=workflow, step=name, moment="took effect")
             return answer
@@ -76,6 +86,7 @@ class Part:
     :param log: the file for what it prints.
     :param door: whether it accepts webhooks; it says at which port.
     :param changed: whether its code has changed since.
+    :param risk: of the plans its model makes; none: its model is that of the settings.
     """
 
     settings: Settings
@@ -83,6 +94,7 @@ class Part:
     log: Path
     door: bool = True
     changed: bool = False
+    risk: str = ""
 
 
 def main(part: Part, ahead: float) -> None:
@@ -102,10 +114,17 @@ async def _serve(part: Part, ahead: float) -> None:
     clock.move(seconds=ahead)
     step = orders.changed_step if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
-    async with forge(part.settings, door=part.door, clock=clock, pauses=pauses, durable=step) as running:
+    models = _watched(planning(part.risk), orders) if part.risk else None
+    async with forge(part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models) as running:
         if not part.door:
             orders.say(port=0)
             await orders.listen()
         async with served(running) as port:
             orders.say(port=port)
             await orders.listen()
+
+
+def _watched(model: ScriptedModel, orders: Orders) -> Models:
+    """The model for every task, with its calls reported."""
+    known = model.language_model
+    return Models.only(replace(known, model=Watched(known.model, orders.call)))

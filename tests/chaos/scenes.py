@@ -1,7 +1,8 @@
 """The scenes that are played again and again, and what is left of each on GitHub."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from domain import texts
@@ -28,6 +29,10 @@ _VOLATILE = [
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "WHEN"),
     (re.compile(r"\b(SECONDS|\d+ (minute|hour|day)s?) after it was asked"), "LATER"),
     (re.compile(r"\bG-[0-9A-HJKMNP-TV-Z]{6}\b"), "GATE"),
+    (re.compile(r"\b[0-9a-f]{40}\b"), "SHA"),
+    (re.compile(r"\bforge/\d+-"), "forge/N-"),
+    (re.compile(r"#\d+\b"), "#N"),
+    (re.compile(r"\b\d+\.\d+ USD"), "COST"),
     (re.compile(r"`[0-9a-f]{7}`"), "HEAD"),
     (re.compile(r"<!-- forge:\w+:.*?-->"), "MARKER"),
     (re.compile(r"`/forge approve [0-9a-f]{7}[^`]*`"), "WRITTEN"),
@@ -47,6 +52,8 @@ class Scene:
 
     path: ClassVar[str] = "app.py"
     first: ClassVar[str] = FIRST
+    files: ClassVar[Mapping[str, str]] = {"app.py": APP}
+    risk: ClassVar[str] = ""  # of the plans a model makes; none: no model is needed
 
     @property
     def repository(self) -> Repository:
@@ -91,7 +98,7 @@ class Scene:
         checks = [
             [
                 (
-                    *(check.name, check.status, check.conclusion, _settled(check.title), _settled(check.summary)),
+                    *(check.name, check.status, check.conclusion, settled(check.title), settled(check.summary)),
                     *((one["path"], one["start_line"], one["title"], one["message"]) for one in check.annotations),
                 )
                 for check in github.check_runs(self.repository, head, texts.CHECK_NAME)
@@ -99,19 +106,19 @@ class Scene:
             for head in self.heads
         ]
         reviews = [
-            (self.heads.index(review.commit_id), _settled(review.body))
+            (self.heads.index(review.commit_id), settled(review.body))
             for review in github.reviews(self.pull)
             if review.user is bot
         ]
         asked = [
-            (check.name, check.conclusion, len(check.actions), _settled(check.title))
+            (check.name, check.conclusion, len(check.actions), settled(check.title))
             for head in self.heads
             for check in github.check_runs(self.repository, head)
             if check.name.startswith("Forge / gate")
         ]
-        answers = sorted(_settled(each.body) for each in github.comments(self.pull) if each.user is bot)
+        answers = sorted(settled(each.body) for each in github.comments(self.pull) if each.user is bot)
         comments = [
-            (one.path, one.original_line, one.thread.resolved, _settled(one.body))
+            (one.path, one.original_line, one.thread.resolved, settled(one.body))
             for one in github.review_comments(self.pull)
             if one.user is bot
         ]
@@ -192,25 +199,17 @@ class Closed(Interrupted):
         await self.alice.close(self.pull)
 
 
-SCENES: dict[str, type[Scene]] = {
-    "reviewed": Scene,
-    "pushed": Pushed,
-    "superseded": Superseded,
-    "closed": Closed,
-    "asked": Asked,
-    "expired": Expired,
-}
-
-
-async def prepare(stage: Stage) -> None:
-    """A repository with Forge installed and alice, who may write to it."""
-    repository = stage.github.create_repository("octo-org/shop", files={"app.py": APP})
+async def prepare(stage: Stage, kind: type[Scene] = Scene) -> None:
+    """A repository with Forge installed and alice, who may write to it; Forge with the model that a scene needs."""
+    repository = stage.github.create_repository("octo-org/shop", files=kind.files)
     stage.github.install(repository)
     stage.github.grant(repository, stage.github.user("alice"), "write")
+    stage.forge.part = replace(stage.forge.part, risk=kind.risk)
     await stage.start()
 
 
-def _settled(text: str | None) -> str:
+def settled(text: str | None) -> str:
+    """A text without what differs from time to time."""
     text = text or ""
     for pattern, instead in _VOLATILE:
         text = pattern.sub(instead, text)

@@ -7,8 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.chaos.driver import Chooser, Point, Stage, never
-from tests.chaos.scenes import SCENES, Closed, Interrupted, Scene, Superseded
+from tests.chaos.issues import Carried, Planned
+from tests.chaos.scenes import Asked, Closed, Expired, Interrupted, Pushed, Scene, Superseded
 from tests.invariants import violations
+
+SCENES: dict[str, type[Scene]] = {
+    "reviewed": Scene,
+    "pushed": Pushed,
+    "superseded": Superseded,
+    "closed": Closed,
+    "asked": Asked,
+    "expired": Expired,
+    "issue": Carried,
+    "planned": Planned,
+}
 
 _FINDING = re.compile(r"F-[A-Z2-7]{6}")
 

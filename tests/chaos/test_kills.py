@@ -7,7 +7,7 @@ import pytest
 
 from tests.chaos.driver import sample, stage
 from tests.chaos.scenes import prepare
-from tests.chaos.sweep import Result, Sweep
+from tests.chaos.sweep import SCENES, Result, Sweep
 from tests.databases import Backend
 
 SEEDS = 200
@@ -25,11 +25,13 @@ often the end was not that of an undisturbed run, or an invariant of the threat 
 """
 
 
-@pytest.mark.parametrize("scene", ["reviewed", "pushed", "superseded", "closed", "asked", "expired"])
+@pytest.mark.parametrize(
+    "scene", ["reviewed", "pushed", "superseded", "closed", "asked", "expired", "issue", "planned"]
+)
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
-        await prepare(there)
+        await prepare(there, SCENES[scene])
         sweep = Sweep(there, scene)
         points = await sweep.rehearse()
         result = await sweep.kill_at(points if backend == "sqlite" else sample(points, 20))

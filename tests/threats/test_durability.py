@@ -10,7 +10,7 @@ from simulator.events import Actor
 from simulator.faults import Dropped, Moment, RequestInfo
 from tests.chaos.driver import Forge, Point, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
-from tests.chaos.sweep import Sweep, at
+from tests.chaos.sweep import SCENES, Sweep, at
 from tests.databases import Backend
 from tests.invariants import violations
 
@@ -52,6 +52,37 @@ async def test_d1_killed_at_a_gate(backend: Backend, scene: str, most: int, tmp_
         result = await sweep.kill_at(chosen)
         assert result.wrong == []
         assert result.kills == len(chosen)
+
+
+_ON_AN_ISSUE = {
+    "issue": [
+        ("run 1: ask: plan 2, the model", "took effect"),
+        ("run 1: post the plan", "took effect"),
+        ("run 1: act: implement T1 1", "took effect"),
+        ("run 1: act: implement T2 2", "after"),
+        ("on GitHub: POST git-receive-pack", "took effect"),
+        ("on GitHub: POST pulls", "took effect"),
+    ],
+    "planned": [
+        ("run 1: ask people", "took effect"),
+        ("delivery 2: approve", "took effect"),
+        ("run 2: is it planned", "before"),
+    ],
+}
+"""Where the most could be lost or happen twice."""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("scene", _ON_AN_ISSUE)
+async def test_d1_killed_while_an_issue_is_carried_out(scene: str, tmp_path: Path) -> None:
+    """One plan, one branch, one pull request, and each answer of the model paid for once."""
+    async with stage("sqlite", tmp_path) as there:
+        await prepare(there, SCENES[scene])
+        sweep = Sweep(there, scene)
+        await sweep.rehearse()
+        result = await sweep.kill_at([Point(*where) for where in _ON_AN_ISSUE[scene]])
+        assert result.wrong == []
+        assert result.kills == len(_ON_AN_ISSUE[scene])
 
 
 @pytest.mark.timeout(300)

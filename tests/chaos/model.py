@@ -1,0 +1,118 @@
+"""The model of the process that gets killed: it goes by what it is shown, so a new process goes on with it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from types import TracebackType
+
+from pydantic import JsonValue
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from agents.scripted import Played, ScriptedModel, Uses
+from domain.money import Fixed
+
+SHOP = {
+    "README.md": "# Shop\n",
+    "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
+    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+}
+_PRICE = Fixed(Decimal(5), Decimal(10))
+_LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
+_FIRST = """\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,2 @@
+-def total(prices):
+-    return sum(prices)
++def total(prices, discount=0):
++    return sum(prices) * (1 - discount)
+"""
+_SECOND = """\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,4 @@
+ def total(prices, discount=0):
++    if not 0 <= discount <= 1:
++        raise ValueError(discount)
+     return sum(prices) * (1 - discount)
+"""
+
+
+def planning(risk: str) -> ScriptedModel:
+    """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
+
+    :param risk: of the plan.
+    """
+    model = ScriptedModel(_PRICE)
+    model.when("== issue ", lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK)
+    model.when("== your task: T1", lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST))
+    return model.when("== your task: T2", _second)
+
+
+def _second(shown: str) -> Played:
+    if "Applied." in shown:
+        return _done("A check of it.")
+    return _patch(_SECOND) if "def total(prices, discount=0)" in shown else _LOOK
+
+
+def _patch(diff: str) -> Uses:
+    return Uses([("apply_patch", {"diff": diff})])
+
+
+def _done(summary: str) -> Mapping[str, JsonValue]:
+    return {"summary": summary, "is_done": True}
+
+
+def _plan(level: str) -> Mapping[str, JsonValue]:
+    plan: dict[str, JsonValue] = {
+        "summary": "Carts get a discount.",
+        "decisions": [{"decision": "It is a float.", "reason": "Prices are floats, too."}],
+        "tasks": [_task("T1", "Take a discount off"), _task("T2", "Refuse what is no discount", "T1")],
+        "risk": {"level": level, "reasons": [] if level == "low" else ["It touches what customers pay."]},
+        "estimate": {"lines": 6, "minutes": 5},
+        "allowed_areas": ["shop/**", "tests/**"],
+    }
+    return {"plan": plan, "questions": []}
+
+
+def _task(name: str, title: str, *after: str) -> JsonValue:
+    return {
+        "id": name,
+        "title": title,
+        "description": f"{title}, in shop/cart.py.",
+        "files": ["shop/cart.py"],
+        "depends_on": [*after],
+        "acceptance": "One sees it in the code.",
+    }
+
+
+class Watched(WrapperModel):
+    """A model that tells of each call: before it is answered, when it was, and when that was settled in the books.
+
+    :param tell: waits until the process may go on.
+    """
+
+    def __init__(self, wrapped: Model, tell: Callable[[str], Awaitable[None]]) -> None:
+        super().__init__(wrapped)
+        self._tell = tell
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        await self._tell("before")
+        response = await super().request(messages, model_settings, model_request_parameters)
+        await self._tell("took effect")
+        return response
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        """Left once the call is in the books, and before its answer is kept."""
+        if exc_type is None:
+            await self._tell("after")
+        return await super().__aexit__(exc_type, exc_val, exc_tb)
