@@ -30,6 +30,7 @@ _REFERENCE = re.compile(
 )
 _LINK_TITLE = re.compile(rf"\]\(([^\s()]*+)[ \t]++{_TITLED}[ \t]*+\)")
 _ATTRIBUTE = r"""\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+"""
+_DECLARED = re.compile(r"<\?.{0,1000}?\?>|<![A-Za-z][^>]{0,1000}>", re.DOTALL)
 _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
@@ -96,6 +97,7 @@ def readable(text: str) -> str:
     What stands in code is treated alike, so that nothing hides behind a fence that GitHub reads differently.
     """
     bare = _uncommented(visible(text[:_LONGEST]))
+    bare = _DECLARED.sub(" ", bare)
     for expression, instead in ((_IMAGE, "(image)"), (_REFERENCE, ""), (_LINK_TITLE, r"](\1)"), (_TAG, r"<\1>")):
         bare = expression.sub(instead, bare)
     return _GAP.sub("\n\n", bare).strip()

@@ -114,7 +114,7 @@ async def take(
     )
     async with model.model:  # closes its connections
         response = await caller.response(sent)
-    return _turn(assignment.key, response, caller)
+    return _turn(f"{assignment.key} {len(past) + 1}", response, caller)
 
 
 def named(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:

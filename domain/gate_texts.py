@@ -64,7 +64,7 @@ def escalation(gate: Gate, spent: int, marker: str) -> str:
         f"{to} {code(gate.name)} ({gate.shown_id}) was asked on {_when(gate.asked_at)} and nobody answered until "
         f"{_when(gate.until)}, so it counts as rejected."
     )
-    again = f"Spent so far: {shown(spent)}. `/forge review full` asks again."
+    again = f"Spent so far: {shown(spent)}. {_again(gate)} asks again."
     return "\n\n".join([told, prose(gate.request.prompt, 500), again, marker])
 
 
@@ -119,18 +119,27 @@ def _consequence(gate: Gate) -> str:
         return "The model is asked no more; the review ends with what there is."
     match gate.state:
         case GateState.rejected:
-            return "The run ends here. A push, or `/forge review full`, begins a new one."
+            return f"The run ends here. {_begins_anew(gate)} begins a new one."
         case GateState.expired:
-            return "The run ends here. `/forge review full` asks again."
+            return f"The run ends here. {_again(gate)} asks again."
         case GateState.void:
             return f"Why: {prose(_VOIDED.get(gate.decision.via if gate.decision else '', 'the run ended'))}."
         case _:
             return ""
 
 
+def _again(gate: Gate) -> str:
+    """What begins a run anew that asks this."""
+    return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
+
+
+def _begins_anew(gate: Gate) -> str:
+    return _again(gate) if gate.request.on_issue else f"A push, or {_again(gate)},"
+
+
 _VOIDED = {
     "superseded": "a newer push or run took over, and asks anew what it needs to know",
-    "closed": "the pull request was closed",
+    "closed": "it was closed on GitHub",
     "aborted": "a person stopped the run",
     "paused": "a person paused Forge here",
     "access_lost": "Forge lost access to the repository",

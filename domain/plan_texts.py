@@ -97,15 +97,15 @@ def closed() -> str:
 
 def stopped(why: ReasonCode, *, spent: int) -> str:
     """For a run that something else put an end to before there was a plan."""
-    return f"**Planning was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
+    return f"**This run was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
 
 
 def failed(error: ForgeError, run_id: str, *, spent: int) -> str:
     """For a run that could not be finished."""
     advice = prose(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
     return (
-        f"**The issue could not be planned**\n\n**What happened:** {prose(error.message)}\n\n"
-        f"**What to do:** {advice}\n\nRun {code(run_id)}. Nothing was changed.\n\n{_footer(spent)}"
+        f"**Forge could not finish its work on this issue**\n\n**What happened:** {prose(error.message)}\n\n"
+        f"**What to do:** {advice}\n\nRun {code(run_id)}.\n\n{_footer(spent)}"
     )
 
 
@@ -126,7 +126,7 @@ def refused(refusal: Refusal, *, spent: int) -> str:
     asks = f" A person decides at {code(refusal.gate)}." if refusal.gate else ""
     advice = prose(refusal.advice) or _ANEW
     return (
-        f"**Planning was stopped by a limit.** {prose(refusal.message)}\n\n"
+        f"**This run was stopped by a limit.** {prose(refusal.message)}\n\n"
         f"**What to do:** {advice}{asks}\n\n{_footer(spent)}"
     )
 

@@ -237,7 +237,7 @@ def not_dismissed(finding: Finding) -> str:
 def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
     """For a finding this pull request does not have."""
     meant = f" Did you mean {' or '.join(map(code, near))}?" if near else " `/forge view` lists those it has."
-    return f"This pull request has no finding {code(name)}.{meant}"
+    return f"There is no finding {code(name)}.{meant}"
 
 
 def which_finding(verb: Verb) -> str:
@@ -271,7 +271,8 @@ def head_moved(head_sha: str) -> str:
 
 
 def cancelled(run: Run) -> str:
-    return f"Run {code(run.id)} was stopped. What it posted so far stays. `/forge review` starts another one."
+    again = "`/forge run`" if run.is_of_issue else "`/forge review`"
+    return f"Run {code(run.id)} was stopped. What it posted so far stays. {again} starts another one."
 
 
 def nothing_to_cancel() -> str:

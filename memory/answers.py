@@ -16,10 +16,11 @@ from memory.tables import AnswerRow, RunRow
 
 @dataclass(frozen=True)
 class Kept:
-    """One answer, as JSON, and the digest of its question."""
+    """One answer, as JSON, the digest of its question, and when it came."""
 
     question: str
     value: dict[str, Any]
+    at: datetime
 
 
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
@@ -61,7 +62,7 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
 
 
 _OF_RUN = (
-    select(AnswerRow.question, AnswerRow.value)
+    select(AnswerRow.question, AnswerRow.value, AnswerRow.time)
     .where(AnswerRow.run_id == bindparam("run"))
     .order_by(AnswerRow.time, AnswerRow.question)
 )
@@ -72,7 +73,7 @@ def of_run(connection: Connection, run_id: str, since: datetime | None = None) -
     """Every answer of a run in order, or those after a moment."""
     query = _OF_RUN if since is None else _SINCE
     rows = connection.execute(query, {"run": run_id, "since": since})
-    return [Kept(question, value) for question, value in rows]
+    return [Kept(*row) for row in rows]
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

@@ -344,11 +344,12 @@ async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int,
         RunRow.number == candidate.number,
         RunRow.head_sha == candidate.head_sha,
     )
-    last = await session.scalar(select(RunRow).where(*same_head).order_by(RunRow.id.desc()).limit(1))
+    looked_at = same_head[:2] if candidate.repeat is Repeat.anew else same_head  # an issue has no head of its own
+    last = await session.scalar(select(RunRow).where(*looked_at).order_by(RunRow.id.desc()).limit(1))
     if last is None:
         return 1
     # A verdict against another base says nothing, even if the head was compared with this base before that.
-    same_base = last.base_sha == candidate.base_sha
+    same_base = last.base_sha == candidate.base_sha or candidate.repeat is Repeat.anew
     if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
         return Admission(None, known=last.as_run())
     highest = select(func.max(RunRow.attempt)).where(*same_head, RunRow.base_sha == candidate.base_sha)

@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 
 from domain.commands import LabelledIssue, Repeat
+from domain.errors import NotFound
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.slash import Plain, Verb
 from memory import ledger, runs
@@ -15,6 +16,7 @@ from safety.eligibility import asks_for_run
 
 CLOSED = "it is closed"
 IN_WORK = "it is being worked on"
+EMPTY = "the repository has no commit to begin from"
 
 
 class Admitted(BaseModel):
@@ -41,7 +43,10 @@ async def admit_issue(
         fence = await runs.fence(services.database, repository.id, number)
         if not (await services.host.issue(repository, number)).is_open:
             return admitted(await runs.admitted(services.database, admitted_by), CLOSED)
-        head = (await services.host.default_branch(repository)).head_sha
+        try:
+            head = (await services.host.default_branch(repository)).head_sha
+        except NotFound:  # the issue was there a moment ago
+            return admitted(None, EMPTY)
         candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew)
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else something else began on the issue meanwhile

@@ -120,7 +120,7 @@ class Dispatch:
             case EndPullRequest():
                 return await self._end_closed(command)
             case EndIssue():
-                return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
+                return await self._end_issue(command)
             case LabelledIssue():
                 return await self._labelled(command)
             case EndInstallation():
@@ -303,6 +303,18 @@ class Dispatch:
             if ended is not None and look is not None:
                 await self._learn(command, look.pull_request)
         return _ended(len(ended))
+
+    async def _end_issue(self, command: EndIssue) -> str:
+        """End what runs on an issue, unless it is open again: the event may be late."""
+        is_open = False
+        with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
+            is_open = bool(await self._journal.once("look", lambda: self._is_open(command)))
+        if is_open:
+            return "the issue is open again"
+        return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
+
+    async def _is_open(self, command: EndIssue) -> JsonValue:
+        return (await self._services.host.issue(command.repository, command.number)).is_open
 
     async def _end(
         self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from agents.models import Task as Strength
 from domain import proposal_texts
 from domain.branches import branch_of
+from domain.errors import CommitGone
 from domain.plan import Weighed, in_order
 from domain.proposal_texts import Proposed, TaskReport
 from domain.runs import ReasonCode, Run, RunState
@@ -17,6 +18,8 @@ from pipeline.planning import Begun, Ended
 from pipeline.proposing import Placed, Proposal
 from pipeline.services import Services
 from pipeline.status import IssueStatus
+from safety.planning import needs_approval
+from workspace.mirror import Mirror
 from workspace.pushing import Moved
 
 _UNVERIFIED = ("Forge did not run the tests of this repository: look at the checks below, or run them by hand.",)
@@ -57,7 +60,9 @@ class HandingIn:
             return await self._not_pushed(placed)
         tests = tuple(dict.fromkeys(path for each in built.finished for path in each.worked.tests_added))
         opened = await self._journal.step("open the pull request", lambda: self._open(placed, work, tests))
-        text = await self._status.proposed(int(str(opened)), len(built.finished), len(work))
+        text = await self._status.proposed(
+            int(str(opened)), len(built.finished), len(work), approved=needs_approval(self._plan.level)
+        )
         if built.ended is not None:
             return Ended(built.ended.state, built.ended.reason, f"{text}\n\n{built.ended.text}")
         return Ended(RunState.completed, ReasonCode.proposed, text)
@@ -65,6 +70,7 @@ class HandingIn:
     async def _push(self, head: str) -> JsonValue:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""
         mirror = await mirror_of(self._services, self._run)
+        await self._require_base(mirror)
         branch = branch_of(self._run.number, self._begun.task.title)
         match await self._proposal.push(mirror, head, branch):
             case Placed(name):
@@ -73,6 +79,19 @@ class HandingIn:
                 return [branch, None]
             case refused:
                 return [branch, refused.said]
+
+    async def _require_base(self, mirror: Mirror) -> None:
+        """That the default branch still holds the commit this was made on: what was taken back is not published again.
+
+        :raises CommitGone: it does not.
+        """
+        live = await self._services.host.default_branch(self._run.repository)
+        await mirror.fetch(live.head_sha, self._run.base_sha, self._run.number)
+        if not await mirror.follows(live.head_sha, self._run.base_sha):
+            raise CommitGone(
+                f"{live.name} no longer holds {self._run.base_sha[:10]}, on which this was made: it was rewritten.",
+                "Write /forge run to begin anew on what is there now.",
+            )
 
     async def _not_pushed(self, why: JsonValue) -> Ended:
         assert isinstance(why, list)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from agents import implementer
 from agents.implementer import DoneTask, ImplementationTask, OnDraft
 from agents.loop import Agent, Done, Stopped, Stuck, work
@@ -15,6 +17,7 @@ from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
 from domain.patches import Areas, ChangeSet, blocking
 from domain.plan import Task, Weighed, in_order
+from domain.ports import Signature
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
 from domain.work import Worked, mistakes
@@ -26,6 +29,7 @@ from pipeline.paying import Paying
 from pipeline.planning import Begun, Ended, not_finished
 from pipeline.services import Services
 from pipeline.status import IssueStatus
+from pipeline.steps import surely
 from workspace.bases import of_commit
 from workspace.draft import Draft
 from workspace.mirror import Mirror
@@ -81,7 +85,8 @@ class Implementing:
         if isinstance(model, Unusable):
             ended = Ended(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
             return Built(self._run.base_sha, (), ended)
-        mirror = await mirror_of(self._services, self._run)
+        mirror = await surely(lambda: mirror_of(self._services, self._run))
+        author = Signature.model_validate(await self._journal.step("who commits", self._author))
         head, whole, finished = self._run.base_sha, ChangeSet(files=()), list[Finished]()
         for task in in_order(self._plan):
             draft = Draft(mirror, head, self._areas)
@@ -91,7 +96,7 @@ class Implementing:
             change = await draft.change()
             whole = whole.then(change)
             await self._require_allowed(mirror, whole)
-            head = await self._committed(task, mirror, draft.base, change)
+            head = await self._committed(task, mirror, author, draft.base, change)
             finished.append(Finished(task, ended.value))
         return Built(head, tuple(finished))
 
@@ -106,10 +111,9 @@ class Implementing:
             instructions=implementer.instructions(),
             content=implementer.content(self._told(task, finished), outgoing),
         )
-        paying = Paying(self._services, self._journal, self._run, Phase.implementation, self._configuration)
-        steps = AgentSteps(
-            self._services, self._journal, self._run, Phase.implementation, paying, assignment, Worked, tools, model
-        )
+        phase, scope = Phase.implementation, f"{assignment.key} "
+        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, scope)
+        steps = AgentSteps(self._services, self._journal, self._run, phase, paying, assignment, Worked, tools, model)
         return await work(Agent(Worked, tools, mistakes), OnDraft(steps, draft))
 
     def _told(self, task: Task, finished: Sequence[Finished]) -> ImplementationTask:
@@ -130,12 +134,14 @@ class Implementing:
         if wrong:
             raise ForgeError(f"The change as a whole may not be pushed: {wrong[0]}", "Ask for less in one issue.")
 
-    async def _committed(self, task: Task, mirror: Mirror, base: str, change: ChangeSet) -> str:
+    async def _author(self) -> JsonValue:
+        return (await self._services.host.signature(self._run.repository)).model_dump(mode="json")
+
+    async def _committed(self, task: Task, mirror: Mirror, author: Signature, base: str, change: ChangeSet) -> str:
         """The commit of a task; the one before, if it changed nothing."""
         if not change.files:
             return base
         began = await runs.began(self._services.database, self._run.id)
-        author = await self._services.host.signature(self._run.repository)
         message = proposal_texts.commit_message(task, self._run.id)
         return await mirror.commit_change(base, change, message, author, began or self._services.clock.now())
 

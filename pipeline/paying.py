@@ -27,17 +27,26 @@ Call = Callable[[Purse, tuple[str, ...]], Awaitable[P]]
 
 
 class Paying:
-    """What one phase of one run asks of models; no answer is paid for twice (invariant 3)."""
+    """What one phase of one run asks of models; no answer is paid for twice (invariant 3).
+
+    :param task: see :class:`pipeline.watch.Watch`.
+    """
 
     def __init__(
-        self, services: Services, journal: WorkflowJournal, run: Run, phase: Phase, configuration: Configuration
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        phase: Phase,
+        configuration: Configuration,
+        task: str = "",
     ) -> None:
         self._services = services
         self._journal = journal
         self._run = run
         self._phase = phase
         self._configuration = configuration
-        self._watch = Watch(services, run, phase, configuration)
+        self._watch = Watch(services, run, phase, configuration, task)
 
     async def ask(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
         """An answer; one that is refused asks a person where a person can help.

@@ -19,10 +19,10 @@ from domain.globs import matches
 from domain.money import Refusal
 from domain.plan import Plan, Planned, Weighed, mistakes
 from domain.plan_texts import Afterwards
-from domain.ports import IssueComment
+from domain.ports import Issue, IssueComment
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
-from memory import checkpoints, permits, runs
+from memory import answers, checkpoints, permits, runs
 from memory.checkpoints import PastPlan
 from pipeline.agent_steps import AgentSteps
 from pipeline.beginning import configured
@@ -33,11 +33,14 @@ from pipeline.paying import Paying
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
+from pipeline.steps import surely
 from safety.gates import request, usual
 from safety.planning import needs_approval, weighed
 from workspace.snapshot import Snapshot
 
-_MOST_AUTHORS = 20  # whose live role is asked; who wrote last goes first
+_MOST_AUTHORS = 20  # whose live role is asked: first of those who belong here, among them of who wrote last
+_TASK = "what the planner is told"
+_OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
 class Begun(BaseModel):
@@ -76,12 +79,17 @@ class Planning:
         services, run = self._services, self._run
         known = await checkpoints.plans(services.database, run)
         configuration = (await configured(services, run)).configuration
-        task, is_open = await self._task(configuration, known[-1] if known else None)
+        issue = await services.host.issue(run.repository, run.number)
+        kept = await answers.find(services.database, run, _TASK)
+        if kept is None:
+            task = await self._task(issue, configuration, known[-1] if known else None)
+            kept = task.model_dump(mode="json")
+            await answers.keep(services.database, run, _TASK, kept, services.clock.now())
         begun = Begun(
             configuration=configuration,
-            task=task,
+            task=PlanningTask.model_validate(kept),
             version=len(known) + 1,
-            is_open=is_open,
+            is_open=issue.is_open,
             paused_by=await permits.paused_by(services.database, run.repository),
         )
         return begun.model_dump(mode="json")
@@ -124,11 +132,11 @@ class Planning:
 
     async def _made(self, begun: Begun, model: LanguageModel) -> Done[Planned] | Stuck | Stopped:
         """Let the planner work on the code as it was when the run began."""
-        tools = reading(await self._snapshot(), never_send=begun.configuration.review.never_send, redact=outgoing)
+        tools = reading(await surely(self._snapshot), never_send=begun.configuration.review.never_send, redact=outgoing)
         assignment = Assignment(
             key="plan", instructions=planner.instructions(), content=planner.content(begun.task, outgoing)
         )
-        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration)
+        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration, "plan ")
         steps = AgentSteps(
             self._services, self._journal, self._run, Phase.planning, paying, assignment, Planned, tools, model
         )
@@ -142,18 +150,18 @@ class Planning:
 
     # --- steps -------------------------------------------------------------------------------------------------
 
-    async def _task(self, configuration: Configuration, earlier: PastPlan | None) -> tuple[PlanningTask, bool]:
-        """What the planner is told, and whether the issue is open."""
+    async def _task(self, issue: Issue, configuration: Configuration, earlier: PastPlan | None) -> PlanningTask:
+        """What the planner is told; kept, since an edit of the issue in the middle must not change it."""
         host, run = self._services.host, self._run
-        issue = await host.issue(run.repository, run.number)
         comments = [each for each in await self._comments() if not each.is_app]
-        roles = await self._roles([(issue.author_login, issue.author_id), *map(_author, reversed(comments))])
+        known = sorted(comments, key=lambda each: (each.author_association not in _OURS, -each.id))
+        roles = await self._roles([(issue.author_login, issue.author_id), *map(_author, known)])
         spoken = [
             (each, Said(login=each.author_login, role=roles.get(each.author_id, "none"), text=each.body))
             for each in comments
         ]
         since = None if earlier is None else earlier.at
-        task = PlanningTask(
+        return PlanningTask(
             number=run.number,
             title=issue.title,
             issue=Said(login=issue.author_login, role=roles.get(issue.author_id, "none"), text=issue.body),
@@ -163,7 +171,6 @@ class Planning:
             earlier=None if earlier is None else earlier.plan.plan,
             replies=tuple(words for each, words in spoken if since is not None and each.created_at > since),
         )
-        return task, issue.is_open
 
     async def _comments(self) -> list[IssueComment]:
         """What was said before the run began: what is said later, such as an answer to a gate, does not change it."""

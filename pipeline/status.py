@@ -48,10 +48,13 @@ class IssueStatus:
         waits = f"**Waiting for a decision:** {code(gate.name)}, asked in the comment below."
         await self.show(f"waits for {gate.id}", f"{await self._of(progress)}\n\n{waits}")
 
-    async def proposed(self, number: int, done: int, tasks: int) -> str:
-        """The text of a run that opened a pull request."""
+    async def proposed(self, number: int, done: int, tasks: int, *, approved: bool) -> str:
+        """The text of a run that opened a pull request.
+
+        :param approved: by a person.
+        """
         step = StepState.done
-        return await self._of(Progress(step, None, step, done, tasks, step, number))
+        return await self._of(Progress(step, step if approved else None, step, done, tasks, step, number))
 
     async def _of(self, progress: Progress) -> str:
         spent = await self.spent()

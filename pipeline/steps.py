@@ -8,6 +8,7 @@ import structlog
 from dbos import DBOS
 from dbos._serialization import PortableWorkflowError  # not exported; what DBOS answers for a noted failure
 
+from domain.errors import ForgeError, Recovery
 from memory.database import OUTAGES, is_outage
 
 T = TypeVar("T")
@@ -49,6 +50,19 @@ async def noted(operation: Callable[[], Awaitable[T]]) -> T:
             if not is_outage(error):
                 raise
             raise interrupted(error) from error
+
+
+async def surely(call: Callable[[], Awaitable[T]]) -> T:
+    """The answer of a call that is no step, because what it brings cannot be kept, such as commits on this machine.
+
+    What would pass by itself interrupts the workflow, which is queued again soon, and is never its outcome.
+    """
+    try:
+        return await call()
+    except ForgeError as error:
+        if error.recovery is Recovery.stop:
+            raise
+        raise interrupted(error) from error
 
 
 def interrupted(error: Exception) -> asyncio.CancelledError:

@@ -1,7 +1,7 @@
 """Watches over a phase's calls of models: asks the guards before each, and people when one was stopped (SPEC S11)."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from domain.configuration import Configuration
@@ -11,6 +11,7 @@ from domain.neutral import visible
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
 from memory import answers, gates, history, ledger
+from memory.answers import Kept
 from memory.history import History
 from memory.spend import Stop, StoredPurse
 from pipeline.gates import ask
@@ -25,13 +26,20 @@ _LAST = 200  # characters of the last output that people see
 
 
 class Watch:
-    """The limits of one phase of one run. All facts come from the database, so a restart changes nothing."""
+    """The limits of one phase of one run. All facts come from the database, so a restart changes nothing.
 
-    def __init__(self, services: Services, run: Run, phase: Phase, configuration: Configuration) -> None:
+    :param task: begins the keys of the steps that belong to one task of an agent, which guards bound each for itself;
+        empty where the phase is one task.
+    """
+
+    def __init__(
+        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: str = ""
+    ) -> None:
         self._services = services
         self._run = run
         self._phase = phase
         self._configuration = configuration
+        self._task = task
 
     async def stopped(self) -> Refusal | None:
         """What stops the phase before its next turn: a guard, or that it makes no progress."""
@@ -39,8 +47,9 @@ class Watch:
         over = self._given_up(known.gates)
         if over is not None:
             return over
-        turns = [_iteration(each.question, each.value) for each in known.answers]
-        check = self._guard(known, turns) or self._stagnant(turns)
+        mine = self._mine(known.answers)
+        turns = [_iteration(each.question, each.value) for each in mine]
+        check = self._guard(known, mine, turns) or self._stagnant(turns)
         if check is None:
             return None
         await ledger.note_guard(
@@ -73,10 +82,16 @@ class Watch:
         known = await gates.of_run(self._services.database, self._run.id)
         return tuple(gate.conditions for gate in known if gate.conditions)
 
-    def _guard(self, known: History, turns: Sequence[Iteration]) -> Check | None:
+    def _mine(self, kept: Sequence[Kept]) -> Sequence[Kept]:
+        """The answers to this task."""
+        return [each for each in kept if str(each.value.get("key", "")).startswith(self._task)]
+
+    def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration]) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
         now, last = self._services.clock.now(), guards.let_go_on(known.gates)
-        before = timedelta() if last is None else breakers.worked([m for m in known.moves if m.at <= last.at], last.at)
+        begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task else [])]
+        since = max(begun, default=None)
+        before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
         started = now - (breakers.worked(known.moves, now) - before)
         return guards.check(turns, self._limits(last), now, started)
 
@@ -118,7 +133,7 @@ class Watch:
         database, run_id = self._services.database, self._run.id
         kept = await database.at_once(lambda connection: answers.of_run(connection, run_id))
         moves = await database.at_once(lambda connection: ledger.moves(connection, run_id))
-        turns = [_iteration(each.question, each.value) for each in kept]
+        turns = [_iteration(each.question, each.value) for each in self._mine(kept)]
         minutes = breakers.worked(moves, self._services.clock.now()) / timedelta(minutes=1)
         errors = sum(bool(each.error) for each in turns)
         most = self._limits(None).max_iterations
@@ -127,6 +142,11 @@ class Watch:
             Reason(code="facts.turns", text=f"Turn {len(turns)} of {most}, {minutes:.1f} min of work, {errors} errors"),
             Reason(code="facts.output", text=f"Last output: {last}"),
         )
+
+
+def _began(mine: Sequence[Kept], now: datetime) -> datetime:
+    """When a task began, give or take its first call; now, if that is still to come."""
+    return mine[0].at if mine else now
 
 
 def purse(services: Services, run: Run, phase: Phase, configuration: Configuration, stop: Stop) -> StoredPurse:

@@ -7,10 +7,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.tools.tool import Mistaken, Tool
 from domain.patches import LIMITS, ChangedFile, Violation, told
+from domain.redaction import marker
 from workspace.draft import Draft
 
 APPLY_PATCH = "apply_patch"
 _DESCRIPTION = "Applies a unified diff of text files, all of it or nothing, and says what is wrong with it."
+_REDACTED = marker("").removesuffix("]").rstrip()
+_CREDENTIAL = (
+    "Nothing was applied: a line that is added holds what looks like a credential, and was made unreadable. Do "
+    "without it, also as an example, or hand in that the task is not done."
+)
 _MOST = 40  # files or violations that are named
 
 Redact = Callable[[str], str]
@@ -35,6 +41,8 @@ def patching(draft: Draft, *, redact: Redact) -> Tool:
     """
 
     async def apply(arguments: ApplyPatch) -> str:
+        if any(line.startswith("+") and _REDACTED in line for line in arguments.diff.splitlines()):
+            raise Mistaken(_CREDENTIAL)
         judged = await draft.apply(arguments.diff.encode())
         said = told(judged.violations)
         if judged.change is None:

@@ -347,3 +347,211 @@ async def test_t_r2_a_push_to_its_branch_is_kept(read: Story, model: ScriptedMod
     pull = proposed(asked)
     read.comments(pull)
     assert pull.head_sha == theirs[0]
+
+
+def reads(*paths: str) -> Uses:
+    return Uses([("read_file", {"path": path}) for path in paths])
+
+
+async def test_a_plan_of_several_tasks_is_no_runaway(read: Story, model: ScriptedModel) -> None:
+    """Guards bound one task of an agent: ten calls each, not ten in all."""
+    asked = await opened(read)
+    model.when("Discounts", reads("README.md"), LOOKS, plan(then="Print it"))
+    model.when(
+        "== your task: T2", *[reads(path) for path in ("README.md", "shop", "tests/test_cart.py", "tests")], DONE
+    )
+    model.when(TASK, reads("shop/cart.py"), reads("tests/test_cart.py"), patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == [], read.questions(asked.issue)[0].body[:400]
+
+
+async def test_asked_again_after_the_base_moved(read: Story, model: ScriptedModel) -> None:
+    """A run that works is not thrown away, with what it paid, because somebody pushed to the default branch."""
+    asked = await opened(read)
+    model.when("Discounts", Stalls(1.5), plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.alice.comment(asked.issue, "/forge run")
+    await read.begun(1)
+    await asked.alice.push(asked.repository, "main", {"README.md": "# The shop\n"})
+    await asked.alice.comment(asked.issue, "/forge run")
+    await read.rest()
+    said = read.answers(asked.issue)
+    read.comments(proposed(asked))
+    assert [each.reason for each in await read.runs() if each.trigger == "issue"] == ["proposed"], said
+
+
+async def test_t_t1_strangers_do_not_take_a_maintainers_role_away(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    await asked.alice.comment(asked.issue, "integers, please")
+    for number in range(21):
+        await read.github.user(f"stranger{number}").comment(asked.issue, f"floats {number}")
+    model.when("Discounts", plan())
+    read.clock.move(seconds=2)
+    await asked.says(asked.alice, "/forge plan")
+    assert "alice (role write):\n> integers, please" in model.calls[0].content
+
+
+async def test_a_pull_request_that_cannot_be_opened(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), DONE)
+    read.github.faults.add(kind="before", method="POST", path="/pulls$", times=None, status=422, message="No.")
+    await asked.says(asked.alice, "/forge run")
+    assert "Nothing was changed" not in asked.status
+    assert "could not be planned" not in asked.status
+
+
+async def test_what_stops_the_implementation_is_not_called_planning(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    working = asyncio.Event()
+
+    def stalls(_content: str) -> Stalls:
+        working.set()
+        return Stalls(1.5)
+
+    model.when(TASK, stalls, DONE)
+    await asked.alice.comment(asked.issue, "/forge run")
+    await working.wait()
+    await asked.says(asked.alice, "/forge cancel")
+    assert "Planning was stopped" not in asked.status
+
+
+async def test_a_guard_of_the_implementation_is_not_called_planning(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
+    model.when("Discounts", plan())
+    model.when(TASK, LOOKS, reads("README.md"), patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == ["guard"]
+    [gate] = [each for each in await gates.latest(read.forge.services.database, 10) if each.is_waiting]
+    assert gate.request.phase == "implementation"
+    await asked.says(asked.alice, "/forge accept")
+    assert "Planning was stopped" not in asked.status
+
+
+async def test_an_edit_of_the_issue_costs_nothing_twice(read: Story, model: ScriptedModel) -> None:
+    """What was answered before the guard is not asked again, and orders written since reach nobody."""
+    asked = await opened(read)
+    model.when("Discounts", *[LOOKS] * 3, plan())
+    await asked.says(asked.alice, "/forge plan")
+    assert read.gates(asked.issue) == ["guard"]
+    assert len(model.calls) == 3
+    await asked.alice.edit(asked.issue, body="Something else: delete the cart.")
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert "delete the cart" not in model.calls[-1].content
+    assert len(model.calls) == 4
+
+
+async def test_history_that_was_taken_back_is_not_published_again(read: Story, model: ScriptedModel) -> None:
+    """A secret is forced out of the default branch while the plan waits; the run does not bring it back."""
+    repository, alice = read.repository({"README.md": "# Shop\n"})
+    clean = repository.git.branch("main")
+    assert clean is not None
+    leaked = await alice.push(repository, "main", {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"})
+    issue = await alice.open_issue(repository, "Discounts", "Make it.")
+    model.when("Discounts", plan("high"))
+    model.when(TASK, patches(DIFF), DONE)
+    await alice.comment(issue, "/forge run")
+    await read.rest()
+    await alice.reset_branch(repository, "main", clean)
+    read.clock.move(seconds=2)
+    await alice.comment(issue, "/forge approve")
+    await read.rest()
+    read.answers(issue)
+    read.questions(issue)
+    branch = repository.git.branch("forge/1-discounts")
+    for pull in repository.pulls():
+        read.comments(pull)
+    assert branch is None or leaked not in {c.sha for c in repository.git.commits_between(clean, branch)}
+
+
+async def test_t_w9_an_old_close_that_is_heard_of_again_ends_no_new_run(read: Story, model: ScriptedModel) -> None:
+    """Forge was away when the issue was closed and opened again; the delivery comes later."""
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    await read.rest()
+    address, read.github.webhook_url = read.github.webhook_url, "http://127.0.0.1:9/webhook"
+    await asked.alice.close(asked.issue)
+    await asked.alice.reopen(asked.issue)
+    await read.github.settle()
+    missed = next(each for each in reversed(read.github.deliveries) if each.action == "closed")
+    read.github.webhook_url = address
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == ["architecture_approval"]
+    await read.github.redeliver(missed)
+    await read.rest()
+    assert read.gates(asked.issue) == ["architecture_approval"]
+
+
+async def test_a_repository_without_a_commit_is_told(read: Story, model: ScriptedModel) -> None:
+    repository, alice = read.repository({})
+    issue = await alice.open_issue(repository, "Discounts", "Make it.")
+    await read.rest()
+    read.github.faults.add(
+        kind="before", method="GET", path="/branches/|/git/ref", times=None, status=404, message="Branch not found"
+    )
+    await alice.comment(issue, "/forge run")
+    await read.rest()
+    assert read.answers(issue)
+
+
+async def test_code_is_not_changed_behind_the_implementers_back(read: Story, model: ScriptedModel) -> None:
+    """A diff with what looks like a credential is refused; "[redacted: …]" is never committed in its place."""
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF.replace("discount=0):", "discount=0):  # AKIAZQ3DZQ3DZQ3DZQ3D")), DONE)
+    await asked.says(asked.alice, "/forge run")
+    for pull in asked.repository.pulls():
+        read.comments(pull)
+    git = asked.repository.git
+    branch = git.branch("forge/1-discounts")
+    assert branch is None or b"[redacted" not in (git.read(branch, "shop/cart.py") or b"")
+
+
+async def test_t_g7_a_base_that_moved_is_no_obstacle(read: Story, model: ScriptedModel) -> None:
+    """A plan that waited is carried out on the code it was approved for; what others pushed meanwhile stays."""
+    asked = await asked_to_approve(read, model)
+    theirs = await asked.alice.push(asked.repository, "main", {"README.md": "# The shop\n"})
+    await asked.says(asked.alice, "/forge approve")
+    read.questions(asked.issue)
+    pull = proposed(asked)
+    read.comments(pull)
+    assert asked.repository.git.branch("main") == theirs
+    assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] != []
+    run = next(each for each in await read.runs() if each.trigger == "issue")
+    assert run.reason == "proposed"
+
+
+async def test_words_of_an_issue(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read)
+    model.when("Discounts", plan("high"))
+    said: dict[str, str] = {}
+    said["view 0"] = await asked.says(asked.alice, "/forge view")
+    await asked.says(asked.alice, "/forge run")
+    for verb in ("status", "history", "view", "cost", "level", "review", "accept", "diff", "dismiss F-ABCDEF x"):
+        said[verb] = await asked.says(asked.alice, f"/forge {verb}")
+    said["missed"] = await asked.says(asked.alice, "/forge missed the cart burns")
+    said["cancel"] = await asked.says(asked.alice, "/forge cancel")
+    said["closed gate"] = read.questions(asked.issue)[-1].body
+    await asked.says(asked.alice, "/forge run")
+    said["reject"] = await asked.says(asked.alice, "/forge reject architecture_approval no")
+    said["rejected gate"] = read.questions(asked.issue)[-1].body
+    said["status at end"] = asked.status
+    await asked.says(asked.alice, "/forge run")
+    await asked.alice.close(asked.issue)
+    await read.rest()
+    said["closed issue gate"] = read.questions(asked.issue)[-1].body
+    wrong = {
+        verb: words
+        for verb, words in said.items()
+        if any(
+            each in words
+            for each in (
+                "This pull request",
+                "the pull request was closed",
+                "/forge review full",
+                "/forge review` starts",
+            )
+        )
+    }
+    assert not wrong

@@ -195,7 +195,7 @@ def test_a_refusal_says_what_to_do() -> None:
 """)  # noqa: E501
     refusal = Refusal(check=Check(name="phase", reason=Reason(code="b", text="it would pass 5.00 USD"), suggestion=""))
     assert plan_texts.refused(refusal, spent=5_000_000) == snapshot("""\
-**Planning was stopped by a limit.** The model was not asked: it would pass 5.00 USD
+**This run was stopped by a limit.** The model was not asked: it would pass 5.00 USD
 
 **What to do:** `/forge plan` plans anew.
 
@@ -205,23 +205,23 @@ def test_a_refusal_says_what_to_do() -> None:
 
 def test_an_end_says_why() -> None:
     assert plan_texts.stopped(ReasonCode.closed, spent=0) == snapshot("""\
-**Planning was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it anew.
+**This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it anew.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
     assert plan_texts.stopped(ReasonCode.aborted, spent=0) == snapshot("""\
-**Planning was stopped:** a person stopped it. `/forge plan` plans anew.
+**This run was stopped:** a person stopped it. `/forge plan` plans anew.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
     assert plan_texts.failed(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
-**The issue could not be planned**
+**Forge could not finish its work on this issue**
 
 **What happened:** git did not answer.
 
 **What to do:** Write `/forge plan`; if it happens again, ask whoever operates Forge.
 
-Run `01J`. Nothing was changed.
+Run `01J`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
