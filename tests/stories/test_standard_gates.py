@@ -5,7 +5,7 @@ import pytest
 from domain.configuration import Configuration
 from domain.configuration import Gate as Configured
 from domain.gates import STANDARD, GateState
-from domain.runs import Phase, Run
+from domain.runs import Phase, Run, Trigger
 from domain.verdicts import Reason
 from memory import gates
 from memory.tables import PullRequestRow
@@ -80,13 +80,13 @@ async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> Non
     repository, pull, run = await waiting(told)
     alice = told.github.user("alice")
     issue: Issue = await alice.open_issue(repository, "Add a cart", "Please.")
-    on_issue = run.model_copy(update={"number": issue.number})
+    on_issue = run.model_copy(update={"number": issue.number, "trigger": Trigger.issue})
     configured = Configuration(
         gates={"architecture_approval": Configured(timeout="2h", escalate=("octo-org/architects",))}
     )
     wanted = request("architecture_approval", Phase.planning, "plan", "Is this the way?", [], configured)
     await _own(told, on_issue)
-    gate = await ask(told.forge.services, on_issue, wanted.model_copy(update={"on_issue": True}))
+    gate = await ask(told.forge.services, on_issue, wanted)
     [comment] = [each for each in told.github.comments(issue) if each.user is told.github.app.bot]
     assert comment.body.startswith("**Forge asks: architecture_approval**")
     assert told.github.check_runs(repository, run.head_sha, "Forge / gate: architecture_approval") == []
@@ -98,6 +98,8 @@ async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> Non
     assert decided is not None
     assert (decided.state, decided.conditions) == (GateState.approved, "keep it small")
     assert told.gates(pull) == ["protected_paths"]
+    assert told.answers(issue)
+    assert told.questions(issue)
 
 
 async def _own(told: Story, run: Run) -> None:
