@@ -1,8 +1,10 @@
 """Asks a model: one question, one structured answer, paid for and bounded in time, tries and money."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic_ai.messages import ModelResponse
 
 from agents import wire
 from agents.calling import Call, Caller, Patience, Sent
@@ -65,16 +67,25 @@ class Answer(Paid):
 A = TypeVar("A", bound=BaseModel)
 
 
+KeepAnswer = Callable[[Answer], Awaitable[None]]
+
+
 async def ask(
-    question: Question, schema: type[A], model: LanguageModel, purse: Purse, patience: Patience = Patience()
+    question: Question,
+    schema: type[A],
+    model: LanguageModel,
+    purse: Purse,
+    patience: Patience = Patience(),
+    keep: KeepAnswer | None = None,
 ) -> Answer:
     """Ask a model for a value of the schema.
 
     Every call is reserved first and settled after. An answer that cannot be used is asked for once more.
 
+    :param keep: is handed an answer that can be used before it is paid for.
     :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
     """
-    asking = _Asking(question, schema, model, purse, patience)
+    asking = _Asking(question, schema, model, purse, patience, keep)
     async with model.model:  # closes its connections
         answer = await asking.once(None)
         if answer.value is None and asking.repairable:
@@ -86,12 +97,19 @@ class _Asking:
     """One question while it is being asked."""
 
     def __init__(
-        self, question: Question, schema: type[A], model: LanguageModel, purse: Purse, patience: Patience
+        self,
+        question: Question,
+        schema: type[A],
+        model: LanguageModel,
+        purse: Purse,
+        patience: Patience,
+        keep: KeepAnswer | None,
     ) -> None:
         self._question = question
         self._schema: type[BaseModel] = schema
         self._model = model
-        self._caller = Caller(question.key, model, purse, patience)
+        self._keep = keep
+        self._caller = Caller(question.key, model, purse, patience, self._keep_first)
         self.repairable = False
 
     async def once(self, complaint: str | None) -> Answer:
@@ -102,13 +120,21 @@ class _Asking:
             return self._end(problem=f"{response.message} {response.advice}", refusal=response)
         if isinstance(response, str):
             return self._end(problem=response)
+        answer = self._read(response)
+        self.repairable = answer.value is None
+        return answer
+
+    async def _keep_first(self, response: ModelResponse) -> None:
+        answer = self._read(response)
+        if self._keep is not None and answer.value is not None:
+            await self._keep(answer)
+
+    def _read(self, response: ModelResponse) -> Answer:
         try:
             value = self._schema.model_validate(wire.arguments(response, self._question.max_output_tokens))
         except wire.NotAnAnswer as error:
-            self.repairable = True
             return self._end(problem=f"The answer of {self._model.name} cannot be used: {error}")
         except ValidationError as error:
-            self.repairable = True
             return self._end(problem=f"The answer of {self._model.name} cannot be used: {wire.mistakes(error)}")
         return self._end(value=value.model_dump(mode="json"))
 

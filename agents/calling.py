@@ -59,6 +59,9 @@ class Patience:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
+Keep = Callable[[ModelResponse], Awaitable[None]]
+
+
 @dataclass(frozen=True)
 class Sent:
     """What one call sends.
@@ -79,13 +82,17 @@ class Caller:
     """Calls one model for one step of a run; ``calls`` is what it did so far.
 
     :param step: the step the calls belong to.
+    :param keep: is handed each response before it is settled, so that one that was paid for is never lost.
     """
 
-    def __init__(self, step: str, model: LanguageModel, purse: Purse, patience: Patience) -> None:
+    def __init__(
+        self, step: str, model: LanguageModel, purse: Purse, patience: Patience, keep: Keep | None = None
+    ) -> None:
         self._step = step
         self._model = model
         self._purse = purse
         self._patience = patience
+        self._keep = keep
         self.calls: list[Call] = []
 
     async def response(self, sent: Sent) -> ModelResponse | Refusal | str:
@@ -118,6 +125,8 @@ class Caller:
             amount = 0 if outcome is Outcome.failed else None
             await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, _short(error))
             return error
+        if self._keep is not None:
+            await self._keep(response)
         usage, cost = self._measured(response)
         await self._settle(reservation, Outcome.answered, cost, usage, time.monotonic() - started)
         return response

@@ -1,6 +1,6 @@
 """One turn of an agent: what the model says and which tools it wants to use, seeing what went before."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 from pydantic_ai.messages import (
@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
 
 from agents import wire
 from agents.asking import Paid
-from agents.calling import Caller, Patience, Sent
+from agents.calling import Call, Caller, Patience, Sent
 from agents.models import LanguageModel
 from agents.tokens import estimate
 from agents.tools.tool import Tool
@@ -100,21 +100,29 @@ async def take(
     model: LanguageModel,
     purse: Purse,
     patience: Patience = Patience(),
+    keep: Callable[[Turn], Awaitable[None]] | None = None,
 ) -> Turn:
     """The model's next turn.
 
     :param past: the turns before it, in order.
     :param schema: of what it hands in at the end.
+    :param keep: is handed the turn before it is paid for.
     :returns: always a turn; whatever the model, its provider or the budget does wrong is its problem.
     """
-    caller = Caller(f"{assignment.key} {len(past) + 1}", model, purse, patience)
+    key = f"{assignment.key} {len(past) + 1}"
+
+    async def keep_first(response: ModelResponse) -> None:
+        if keep is not None:
+            await keep(_turn(key, response, ()))
+
+    caller = Caller(key, model, purse, patience, keep_first)
     offered = [wire.tool(tool.name, tool.description, tool.arguments) for tool in tools]
     sent = Sent(
         _messages(assignment, past), wire.parameters(schema, offered), assignment.max_output_tokens, cached=True
     )
     async with model.model:  # closes its connections
         response = await caller.response(sent)
-    return _turn(f"{assignment.key} {len(past) + 1}", response, caller)
+    return _turn(key, response, tuple(caller.calls))
 
 
 def named(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:
@@ -127,8 +135,7 @@ def _what(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:
     return turn.text, [(use.tool, use.arguments) for use in turn.uses]
 
 
-def _turn(key: str, response: ModelResponse | Refusal | str, caller: Caller) -> Turn:
-    calls = tuple(caller.calls)
+def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[Call, ...]) -> Turn:
     if isinstance(response, Refusal):
         return Turn(key=key, problem=f"{response.message} {response.advice}", refusal=response, calls=calls)
     if isinstance(response, str):

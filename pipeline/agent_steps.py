@@ -14,7 +14,7 @@ from domain.redaction import outgoing
 from domain.runs import Phase, Run
 from memory import answers
 from pipeline.journal import WorkflowJournal
-from pipeline.paying import Paying
+from pipeline.paying import Keep, Paying
 from pipeline.services import Services
 
 
@@ -49,9 +49,9 @@ class AgentSteps:
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
 
-        def call(money: Purse, conditions: tuple[str, ...]) -> Awaitable[Turn]:
+        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Turn]) -> Awaitable[Turn]:
             told = self._assignment.on(tuple(outgoing(each) for each in conditions))
-            return take(told, past, self._schema, self._tools, self._model, money)
+            return take(told, past, self._schema, self._tools, self._model, money, keep=keep)
 
         key = f"{self._assignment.key} {len(past) + 1}"
         return await self._paying.ask(key, self._name(past), Turn, call)

@@ -34,7 +34,7 @@ from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
 from memory import checkpoints, permits
 from pipeline.journal import WorkflowJournal
-from pipeline.paying import Paying
+from pipeline.paying import Keep, Paying
 from pipeline.services import Services
 from safety.eligibility import needs_ok
 from workspace.mirror import Mirror
@@ -177,8 +177,8 @@ class ModelLayer:
         return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
 
     async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
-        def call(money: Purse, conditions: tuple[str, ...]) -> Awaitable[Answer]:
-            return ask(on_conditions(question, conditions, outgoing), schema, model, money)
+        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(on_conditions(question, conditions, outgoing), schema, model, money, keep=keep)
 
         return await self._paying.ask(question.key, _digest(question, schema, model), Answer, call)
 

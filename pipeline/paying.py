@@ -22,8 +22,14 @@ from pipeline.watch import Watch, purse
 
 P = TypeVar("P", bound=Paid)
 
-Call = Callable[[Purse, tuple[str, ...]], Awaitable[P]]
-"""Calls the model with this money, under the conditions people made."""
+Keep = Callable[[P], Awaitable[None]]
+Call = Callable[[Purse, tuple[str, ...], Keep[P]], Awaitable[P]]
+"""Calls the model with this money, under the conditions people made, and has its answer kept before it is paid for."""
+
+
+def _told(answer: Paid) -> dict[str, JsonValue]:
+    """The answer without what a provider repeats of our own, which is not even kept."""
+    return cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
 
 
 class Paying:
@@ -79,12 +85,14 @@ class Paying:
             problem = f"{stopped.message} {stopped.advice}"
             return kind(key=key, problem=problem, refusal=stopped).model_dump(mode="json")
         money = purse(services, self._run, self._phase, self._configuration, self._stop)
-        answer = await call(money, await self._watch.conditions())
-        # What a provider repeats of our own is not even kept.
-        told = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
+
+        async def keep(answer: P) -> None:
+            await answers.keep(services.database, self._run, name, _told(answer), services.clock.now())
+
+        answer = await call(money, await self._watch.conditions(), keep)
         if answer.refusal is None:
-            await answers.keep(services.database, self._run, name, told, services.clock.now())
-        return told
+            await keep(answer)  # once more, with what it cost
+        return _told(answer)
 
     async def _ask_person(self, refusal: Refusal) -> JsonValue:
         gate = await self._watch.asked(refusal)
