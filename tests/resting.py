@@ -31,12 +31,7 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
     by itself while one looks on is on its way, too.
     """
     async with database.transaction() as session:
-        waiting = set(await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until > now + _SOON)))
-        deliveries = await session.scalars(
-            select(DeliveryRow.guid).where(DeliveryRow.finished_at.is_(None), DeliveryRow.outcome == "accepted")
-        )
-        runs = await session.scalars(select(RunRow.id).where(RunRow.state.in_(["pending", "running"])))
-        workflows = await session.scalars(text(_WORKFLOWS[database.dialect]))
+        # What comes later is read later: nothing slips through on its way from one to the next.
         told = set(await session.scalars(text(_QUEUED[database.dialect])))
         gates = (
             await session.execute(
@@ -52,6 +47,12 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
                 )
             )
         ).all()
+        deliveries = await session.scalars(
+            select(DeliveryRow.guid).where(DeliveryRow.finished_at.is_(None), DeliveryRow.outcome == "accepted")
+        )
+        runs = await session.scalars(select(RunRow.id).where(RunRow.state.in_(["pending", "running"])))
+        workflows = await session.scalars(text(_WORKFLOWS[database.dialect]))
+        waiting = set(await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until > now + _SOON)))
         found = [
             *(("gate", gate) for gate, run in gates if f"{run}/{gate}" not in told),
             *(("delivery", each) for each in deliveries),
