@@ -19,10 +19,10 @@ lint: install ## style, format, types and the layers
 	$(BIN)/lint-imports --no-logo
 
 test: lint ## lint and all tests: everything CI checks
-	$(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable
+	$(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable
 
 test-both: install ## every story and every attack on both databases
-	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable tests/stories tests/threats
+	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable tests/stories tests/threats
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo
