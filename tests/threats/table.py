@@ -99,7 +99,7 @@ def _row(case: Case, result: str) -> str:
 def main() -> int:
     """Run all cases and write the table; the exit code of the tests."""
     results = Results()
-    code = pytest.main([str(FOLDER), "-n", "2"], plugins=[results])
+    code = pytest.main([str(FOLDER), "-n", "4", "--dist", "worksteal"], plugins=[results])
     if code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
         DOCUMENT.write_text(with_table(DOCUMENT.read_text(), results.by_case()))
     return int(code)
