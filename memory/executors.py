@@ -10,6 +10,9 @@ from memory.database import Database, insert_new
 from memory.tables import ExecutorRow
 
 LEASE = timedelta(seconds=30)
+LOOKED_AFTER = timedelta(days=1)
+"""How long the work of an executor is taken over again and again once its lease ran out: a process that was frozen may
+take up something more right before it dies for good."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ async def lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
 
 
 async def forget(database: Database, executor_id: str, now: datetime) -> None:
-    """Drop an executor whose lease ran out and whose work was taken over, unless it came back."""
+    """Drop an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
+    given_up = ExecutorRow.lease_until <= now - LOOKED_AFTER
     async with database.transaction() as session:
-        await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, ExecutorRow.lease_until <= now))
+        await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))

@@ -1,0 +1,35 @@
+"""The leases of processes: who holds one, and whose work is taken over."""
+
+from datetime import UTC, datetime, timedelta
+
+from memory import executors
+from memory.database import Database
+from memory.executors import LEASE, LOOKED_AFTER, Holder
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATE = NOW + LEASE + timedelta(seconds=1)
+A = Holder("a", "first", "host", 1)
+
+
+async def test_one_process_holds_an_id_until_its_lease_runs_out(database: Database) -> None:
+    again = Holder("a", "second", "host", 2)
+    assert await executors.take(database, A, NOW) is None
+    assert await executors.take(database, again, NOW) == A
+    assert await executors.take(database, again, LATE) is None
+
+
+async def test_what_a_process_takes_up_after_it_was_given_up_is_found_too(database: Database) -> None:
+    """It was frozen, others took over, it woke for a moment and died: its id is still looked after."""
+    await executors.take(database, A, NOW)
+    assert await executors.lapsed(database, "b", LATE) == ["a"]
+    await executors.forget(database, "a", LATE)
+    assert await executors.lapsed(database, "b", LATE) == ["a"]
+
+
+async def test_in_the_end_it_is_dropped_unless_it_came_back(database: Database) -> None:
+    await executors.take(database, A, NOW)
+    later = LATE + LOOKED_AFTER
+    await executors.take(database, Holder("c", "third", "host", 3), later - LEASE)
+    for each in ("a", "c"):
+        await executors.forget(database, each, later)
+    assert await executors.lapsed(database, "b", later + LEASE) == ["c"]
