@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from domain.runs import Phase
 from memory import audit, halts, ledger
 from memory.audit import Wanted
 from memory.database import Database
-from tests.databases import drop, fresh
 from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -56,10 +53,9 @@ FACTS: list[tuple[str, EventType, int, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[str]:
-    address = fresh(request.param, tmp_path)
-    database = Database(address)
+@pytest.fixture
+async def url(url: str) -> str:
+    database = Database(url)
     async with database.transaction() as session:
         session.add_all([run_row(RUN), run_row(OTHER, 11, "bank"), gate_row(GATE, RUN), delivery_row("guid-1")])
     for trace, kind, minute, payload in FACTS:
@@ -68,8 +64,7 @@ async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[
             ledger.tell(session, trace, kind, NOON + timedelta(minutes=minute), payload=payload, duration=seconds)
     await halts.halt(database, "prices\nwrong", "root", NOON + timedelta(minutes=11))
     await database.close()
-    yield address
-    drop(address)
+    return url
 
 
 async def _found(url: str, **wanted: Any) -> list[str]:

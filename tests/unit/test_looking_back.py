@@ -1,8 +1,6 @@
 """What `forge costs` and `forge gates` show, on both databases; the terminal shows and links, and decides nothing."""
 
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +14,14 @@ from memory import configurations, costs, gate_records
 from memory.configurations import Scope
 from memory.costs import By, Cost, Span
 from memory.database import Database
-from tests.databases import drop, fresh
 from tests.rows import NOON, gate_row, run_row, settings, spend_row
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[str]:
-    address = fresh(request.param, tmp_path)
-    database = Database(address)
+@pytest.fixture
+async def url(url: str) -> str:
+    database = Database(url)
     today = datetime.now(UTC)
     async with database.transaction() as session:
         session.add_all(
@@ -44,8 +40,7 @@ async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[
         )
     await configurations.keep(database, Scope("repository 10", 1, False), "sha", {"budgets": {"day": 8}})
     await database.close()
-    yield address
-    drop(address)
+    return url
 
 
 def _brief(found: list[Cost] | tuple[Cost, ...]) -> list[tuple[str, int, int]]:

@@ -1,7 +1,6 @@
 """What became of deliveries: told by kind, and those that failed by name."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,6 @@ from domain.ids import new_id
 from memory import deliveries
 from memory.database import Database, begin, sync_engine
 from memory.deliveries import Delivery, again, failures, kind
-from tests.databases import drop, fresh
 
 RUN = "01M7XCMZ0WQR4Y7N654AA0JQQY"  # the same in every process that collects the tests
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -44,13 +42,6 @@ def test_a_replay_of_a_replay_is_one_of_the_delivery() -> None:
     second = again(first, new_id())
     assert second.startswith("4f3c-guid/")
     assert second.count("/") == 1
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path):
-    address = fresh(request.param, tmp_path)
-    yield address
-    drop(address)
 
 
 async def test_many_runs_are_one_line(url: str) -> None:

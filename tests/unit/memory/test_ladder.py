@@ -1,10 +1,7 @@
 """What the level of a repository is decided from: only what really happened there, and no more than is looked at."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from domain.configuration import Ladder
 from domain.runs import RepositoryRef, Run
@@ -12,7 +9,6 @@ from memory import ladder
 from memory.database import Database
 from memory.tables import DismissalRow, FindingRow, GateRow, RunRow
 from safety.ladder import RUNS_NEEDED, Decided, Move, RunRecord, evaluate
-from tests.databases import drop, fresh
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
@@ -20,15 +16,6 @@ SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 
 def at(minute: float) -> datetime:
     return NOON + timedelta(minutes=minute)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
-    url = fresh(request.param, tmp_path)
-    opened = Database(url)
-    yield opened
-    await opened.close()
-    drop(url)
 
 
 def run(count: int, *, repository: int = 10, state: str = "completed", reason: str = "", number: int = 0) -> RunRow:

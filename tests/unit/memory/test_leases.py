@@ -1,16 +1,11 @@
 """Contracts are held by one run at a time, for 300 s unless renewed, and a token tells who came later (SPEC X10)."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from memory import leases
 from memory.database import Database
 from memory.leases import Acquired
-from tests.databases import drop, fresh
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = 10
@@ -18,15 +13,6 @@ SHOP = 10
 
 def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
-    url = fresh(request.param, tmp_path)
-    opened = Database(url)
-    yield opened
-    await opened.close()
-    drop(url)
 
 
 async def test_one_run_holds_a_contract(database: Database) -> None:

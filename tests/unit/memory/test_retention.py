@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,21 +25,18 @@ from memory.tables import (
     RunRow,
     SpendRow,
 )
-from tests.databases import drop, fresh
 from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
 
 SHOP, BANK, MILL = 10, 11, 12  # keep the usual 90, 7 and 200 days
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
-    url = fresh(request.param, tmp_path)
+@pytest.fixture
+async def database(url: str) -> AsyncGenerator[Database]:
     opened = Database(url)
     await configurations.keep(opened, Scope(f"repository {BANK}", 1, False), "sha", {"audit": {"retention_days": 7}})
     await configurations.keep(opened, Scope("organisation 2", 2, True), "sha", {"audit": {"retention_days": 200}})
     yield opened
     await opened.close()
-    drop(url)
 
 
 def _id(days: float) -> str:

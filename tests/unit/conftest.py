@@ -1,6 +1,6 @@
-"""Each test of the books runs on SQLite and on PostgreSQL."""
+"""A database of each kind, for the tests of what is said to one."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from tests.databases import Backend, drop, fresh
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path):
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     backend: Backend = request.param
     address = fresh(backend, tmp_path)
     yield address
