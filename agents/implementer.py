@@ -7,18 +7,18 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.loop import Steps, Use
-from agents.model_review.questions import framed, plain
+from agents.model_review.questions import framed
 from agents.prompts import prompt
 from agents.tools.patching import APPLY_PATCH, diff_of
 from agents.turns import Exchange, Result, Turn
 from domain.neutral import visible
 from domain.plan import Plan, Task, TaskId, Words
+from domain.work import ToFix
 from workspace.draft import Draft
 
 Redact = Callable[[str], str]
 
-_CONDITION, _MESSAGE, _PLACE = 500, 2_000, 300  # characters of each that are shown
-_CONDITIONS = 10
+_MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all that is to be fixed
 _AREAS = 60
 
@@ -35,27 +35,11 @@ class DoneTask(BaseModel):
     summary: Words
 
 
-class ToFix(BaseModel):
-    """Something that a review or a test says is wrong with what was done.
-
-    :param path: empty if it is about no file.
-    :param rule: of the finding, or the name of the test.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    path: str
-    line: int | None = None
-    rule: str
-    message: str
-
-
 class ImplementationTask(BaseModel):
     """One task of a plan, and what is known about it.
 
-    :param task: the id of the task.
+    :param task: the id of the task; None to mend what is to be fixed, whichever task it came from.
     :param done: the tasks that were carried out before.
-    :param conditions: of people who may write here; they bind the implementer.
     :param protected: globs of what the repository protects, beyond what always is.
     :param granted: protected paths that a person let through.
     :param to_fix: what came of an earlier attempt; then only that is done.
@@ -64,22 +48,21 @@ class ImplementationTask(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     plan: Plan
-    task: TaskId
+    task: TaskId | None
     done: tuple[DoneTask, ...] = ()
-    conditions: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
     to_fix: tuple[ToFix, ...] = ()
 
     @model_validator(mode="after")
     def _is_there(self) -> Self:
-        if self.task not in {each.id for each in self.plan.tasks}:
+        if self.task is not None and self.mine is None:
             raise ValueError("the plan has no such task")
         return self
 
     @property
-    def mine(self) -> Task:
-        return next(each for each in self.plan.tasks if each.id == self.task)
+    def mine(self) -> Task | None:
+        return next((each for each in self.plan.tasks if each.id == self.task), None)
 
 
 def instructions() -> str:
@@ -88,12 +71,12 @@ def instructions() -> str:
 
 
 def content(task: ImplementationTask, redact: Redact) -> str:
-    """The varying part: conditions as they are, everything else as data.
+    """The varying part, all of it data.
 
     :param redact: takes credentials out of a text.
     """
     data = [*_plan(task.plan), *_task(task.mine), *_others(task), *_areas(task), *_to_fix(task.to_fix, redact)]
-    return "\n".join([*_conditions(task.conditions, redact), framed(redact("\n".join(data)))])
+    return framed(redact("\n".join(data)))
 
 
 def applied(past: Sequence[Exchange]) -> list[bytes]:
@@ -134,15 +117,6 @@ class OnDraft:
 # --- what it is told ---------------------------------------------------------------------------------------
 
 
-def _conditions(conditions: Sequence[str], redact: Redact) -> list[str]:
-    """The words of people who may write here: no data, so they stand outside the frame."""
-    if not conditions:
-        return []
-    kept = conditions[-_CONDITIONS:]
-    said = [f"- {redact(plain(words, _CONDITION))}" for words in kept]
-    return ["Maintainers set these conditions:", *_left_out(len(conditions) - len(kept), "earlier conditions"), *said]
-
-
 def _plan(plan: Plan) -> Iterator[str]:
     yield "== plan"
     yield from _quoted(plan.summary)
@@ -150,7 +124,10 @@ def _plan(plan: Plan) -> Iterator[str]:
     yield from (f"- Interface {_flat(each.name)}: {_flat(each.description)}" for each in plan.interfaces)
 
 
-def _task(task: Task) -> Iterator[str]:
+def _task(task: Task | None) -> Iterator[str]:
+    if task is None:
+        yield "== your task: mend what is listed under `to fix`"
+        return
     yield f"== your task: {task.id} {_flat(task.title)}"
     yield from _quoted(task.description)
     yield "Files:"

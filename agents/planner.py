@@ -1,4 +1,4 @@
-"""What the planner is asked: the issue and what people wrote about it, framed as data, and the conditions set."""
+"""What the planner is asked: the issue and what people wrote about it, framed as data."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +13,9 @@ from domain.plan import Plan
 
 Redact = Callable[[str], str]
 
-_TITLE, _BODY, _COMMENT, _CONDITION = 300, 12_000, 2_000, 500  # characters of each that are shown
+_TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are shown
 _COMMENTS = 24_000  # characters of all comments together
 _ENTRIES = 200
-_CONDITIONS = 10
 _PLAN = 24_000
 _LONGEST = 65_536  # characters GitHub lets people write at once
 _WRITERS = frozenset({"write", "maintain", "admin"})
@@ -54,7 +53,6 @@ class PlanningTask(BaseModel):
     :param issue: its body, by whoever opened it.
     :param comments: of people, the oldest first, without those of Forge.
     :param entries: paths at the top level of the repository; folders end with “/”.
-    :param conditions: of people who may write here; they bind the planner.
     :param earlier: the plan that this one replaces.
     :param replies: what people wrote after it.
     :param contracts: the names of those there are.
@@ -68,7 +66,6 @@ class PlanningTask(BaseModel):
     comments: tuple[Said, ...] = ()
     default_branch: str
     entries: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     earlier: Plan | None = None
     replies: tuple[Said, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
@@ -80,7 +77,7 @@ def instructions() -> str:
 
 
 def content(task: PlanningTask, redact: Redact) -> str:
-    """The varying part: conditions as they are, everything else as data.
+    """The varying part, all of it data.
 
     :param redact: takes credentials out of a text.
     """
@@ -88,7 +85,7 @@ def content(task: PlanningTask, redact: Redact) -> str:
     if task.earlier is not None:
         data += _earlier(task.earlier, redact)
         data += _comments("replies to the earlier plan", task.replies, redact)
-    return "\n".join([*_conditions(task.conditions, redact), framed("\n".join(data))])
+    return framed("\n".join(data))
 
 
 def readable(text: str) -> str:
@@ -113,15 +110,6 @@ def _uncommented(text: str) -> str:
     rest = text[at:]
     hiding = _HIDES_THE_REST.search(rest)
     return "".join([*parts, rest if hiding is None else rest[: hiding.start()]])
-
-
-def _conditions(conditions: Sequence[str], redact: Redact) -> list[str]:
-    """The words of people who may write here: no data, so they stand outside the frame."""
-    if not conditions:
-        return []
-    kept = conditions[-_CONDITIONS:]
-    said = [f"- {redact(plain(words, _CONDITION))}" for words in kept]
-    return ["Maintainers set these conditions:", *_left_out(len(conditions) - len(kept), "earlier conditions"), *said]
 
 
 def _issue(task: PlanningTask, redact: Redact) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What an implementer hands in when it is through with a task, and whether that fits together."""
+"""What an implementer hands in when it is through with a task, whether that fits together, and what is to be mended."""
 
 from typing import Annotated
 
@@ -23,6 +23,21 @@ class Worked(BaseModel):
     is_done: bool
     not_done: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_000)] = ""
     tests_added: tuple[Place, ...] = Field(default=(), max_length=MOST_TESTS)
+
+
+class ToFix(BaseModel):
+    """Something that a review or a test says is wrong with what was done.
+
+    :param path: empty if it is about no file.
+    :param rule: of the finding, or the name of the test.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    line: int | None = None
+    rule: str
+    message: str
 
 
 def mistakes(worked: Worked) -> str | None:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.implementer import DoneTask, ImplementationTask, ToFix, applied, content, instructions
+from agents.implementer import DoneTask, ImplementationTask, applied, content, instructions
 from agents.turns import Exchange, Result, ToolUse, Turn
 from domain.plan import Plan
-from domain.work import Worked, mistakes
+from domain.work import ToFix, Worked, mistakes
 from tests.unit.planning.plans import plan, task
 
 PLAN = plan(task(), task("T2", "T1"), task("T3"))
@@ -72,12 +72,6 @@ def test_much_that_is_wrong_is_cut_and_that_is_said() -> None:
     assert re.search(r"\n\[\d+ more are left out\]\nEND", text)
 
 
-def test_conditions_of_people_stand_outside_of_the_data() -> None:
-    text = asked(conditions=("keep the API", "no new\ndependency"))
-    assert text.startswith("Maintainers set these conditions:\n- keep the API\n- no new dependency\nBEGIN ")
-    assert asked().startswith("BEGIN ")
-
-
 @given(st.text(min_size=1, max_size=200).filter(str.strip))
 def test_whatever_is_written_stays_in_its_place(text: str) -> None:
     hostile = task("T2").model_copy(update={"title": text, "description": text, "acceptance": text})
@@ -91,12 +85,20 @@ def test_nothing_leaves_with_a_credential() -> None:
     whole = ImplementationTask(
         plan=plan(task().model_copy(update={"title": secret, "description": secret}), summary=secret),
         task="T1",
-        conditions=(secret,),
         to_fix=(ToFix(path="x" * 290 + secret, rule=secret, message="x" * 1_995 + secret),),
     )
     text = content(whole, lambda words: words.replace(secret, "[redacted]"))
     assert "hunter" not in text
-    assert text.count("[redacted]") == 6
+    assert text.count("[redacted]") == 5
+
+
+def test_what_is_to_be_mended_need_not_be_one_task() -> None:
+    found = ToFix(path="src/cart.py", rule="test_count", message="1 is not 2")
+    done = tuple(DoneTask(id=each.id, summary="Done.") for each in PLAN.tasks)
+    text = inside(asked(task=None, done=done, to_fix=(found,)))
+    assert "== your task: mend what is listed under `to fix`" in text
+    assert "- T2 Count the items; done: Done." in text
+    assert "src/cart.py test_count\n> 1 is not 2" in text
 
 
 def test_a_task_that_is_not_in_the_plan_is_refused() -> None:

@@ -77,12 +77,6 @@ def test_whatever_somebody_writes_stays_in_its_place(body: str) -> None:
     assert [line for line in without if line != "(without a body)"] == usual
 
 
-def test_conditions_of_people_who_decide_stand_outside_of_the_data() -> None:
-    text = asked(conditions=("keep the API", "no new\ndependency"))
-    assert text.startswith("Maintainers set these conditions:\n- keep the API\n- no new dependency\nBEGIN ")
-    assert asked().startswith("BEGIN ")
-
-
 def test_a_new_version_shows_the_earlier_plan_and_what_was_said_to_it() -> None:
     text = inside(asked(earlier=plan(), replies=(Said(login="bob", role="write", text="Use a set."),)))
     assert "== earlier plan\n{" in text
@@ -99,7 +93,6 @@ def test_nothing_leaves_with_a_credential() -> None:
         comments=comments(1, text=secret),
         default_branch="main",
         entries=(secret,),
-        conditions=(secret,),
         earlier=plan(summary=secret),
         replies=comments(1, text=secret),
     )
