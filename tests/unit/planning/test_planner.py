@@ -98,7 +98,7 @@ def test_nothing_leaves_with_a_credential() -> None:
     )
     text = content(whole, without_secret)
     assert "hunter" not in text
-    assert text.count("[redacted]") >= 6
+    assert text.count("[redacted]") == 5
 
 
 def test_what_is_cut_is_said() -> None:
