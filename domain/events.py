@@ -21,6 +21,7 @@ class EventType(StrEnum):
     run_cancelled = "run.cancelled"
     phase_entered = "phase.entered"
     phase_completed = "phase.completed"
+    phase_bounced = "loop.phase_bounce"
     tool_executed = "tool.executed"
     finding_detected = "finding.detected"
     checkpoint_created = "checkpoint.created"

@@ -11,6 +11,7 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.plan import Weighed
 from domain.review import Conclusion, Review
+from domain.rounds import Bounce
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import findings, ledger
 from memory.database import Database
@@ -82,15 +83,7 @@ async def latest_review(
 
     :param before: only of runs before this one (its id).
     """
-    query = (
-        select(CheckpointRow)
-        .join(RunRow, RunRow.id == CheckpointRow.run_id)
-        .where(
-            RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == Phase.review.value
-        )
-        .order_by(RunRow.id.desc())
-        .limit(1)
-    )
+    query = _newest(repository_id, number, Phase.review)
     async with database.transaction() as session:
         row = await session.scalar(query if before is None else query.where(RunRow.id < before))
         return None if row is None else Review.model_validate(row.output)
@@ -125,17 +118,8 @@ async def load_plan(database: Database, run: Run) -> Weighed | None:
 
 async def latest_plan(database: Database, repository_id: int, number: int) -> Weighed | None:
     """The newest plan of an issue."""
-    query = (
-        select(CheckpointRow)
-        .join(RunRow, RunRow.id == CheckpointRow.run_id)
-        .where(
-            RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == Phase.planning.value
-        )
-        .order_by(RunRow.id.desc())
-        .limit(1)
-    )
     async with database.transaction() as session:
-        row = await session.scalar(query)
+        row = await session.scalar(_newest(repository_id, number, Phase.planning))
         return None if row is None else Weighed.model_validate(row.output)
 
 
@@ -154,6 +138,36 @@ async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
     )
     async with database.transaction() as session:
         return [PastPlan(Weighed.model_validate(row.output), row.time) for row in await session.scalars(query)]
+
+
+async def send_back(database: Database, run: Run, bounce: Bounce, count: int, now: datetime) -> None:
+    """Store that the proposed change was sent back to be mended, once.
+
+    :param count: how often it was before.
+    """
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.implementation).with_for_update())
+        known = [] if row is None else _bounces(row)
+        if len(known) > count:
+            return
+        output = {"bounces": [each.model_dump(mode="json") for each in (*known, bounce)]}
+        if row is None:
+            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.implementation.value, output=output, time=now)
+            session.add(row)
+        else:
+            row.output, row.time = output, now
+        payload = {"count": count + 1, "head": bounce.head, "to_fix": len(bounce.to_fix)}
+        ledger.tell(session, run.id, EventType.phase_bounced, now, phase=bounce.phase, payload=payload)
+        ledger.tell(
+            session, run.id, EventType.checkpoint_created, now, phase=Phase.implementation, payload={"id": row.id}
+        )
+
+
+async def sent_back(database: Database, run: Run) -> Sequence[Bounce]:
+    """How often, by what and why the proposed change was sent back to be mended, in order."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.implementation))
+        return [] if row is None else _bounces(row)
 
 
 async def disagreeing(database: Database, run: Run) -> Sequence[int]:
@@ -192,6 +206,21 @@ async def purge(database: Database, repository_ids: Sequence[int], run: Run | No
         of_runs = of_runs.where(RunRow.id == run.id)
     async with database.transaction() as session:
         await session.execute(delete(CheckpointRow).where(CheckpointRow.run_id.in_(of_runs)))
+
+
+def _bounces(row: CheckpointRow) -> list[Bounce]:
+    return [Bounce.model_validate(each) for each in row.output["bounces"]]
+
+
+def _newest(repository_id: int, number: int, phase: Phase):
+    """The newest output of a phase on an issue or pull request."""
+    return (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == phase.value)
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
 
 
 def _of_phase(run: Run, phase: Phase):

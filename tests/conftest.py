@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let threads of earlier tests end: where they draw random numbers, hypothesis takes that for the test's doing."""
-    if isinstance(item, pytest.Function) and is_hypothesis_test(item.function):
+    if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
         for thread in threading.enumerate():
             if "dbos" in getattr(getattr(thread, "_target", None), "__module__", ""):
                 thread.join(60)

@@ -1,7 +1,7 @@
 """Level 3: the command line of bubblewrap, and the file descriptor with its system call filter."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from workspace import seccomp
@@ -14,12 +14,22 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 _MEGABYTE = 1 << 20
 
 
-def command_line(folder: Path, rules: int, reads: Iterable[Path] = ()) -> list[str]:
+def command_line(
+    folder: Path,
+    rules: int,
+    reads: Iterable[Path] = (),
+    writable: Iterable[str] = (),
+    start: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> list[str]:
     """The bubblewrap command line, up to the program.
 
-    :param folder: what the program sees, read-only, as ``INSIDE``, its current directory.
+    :param folder: what the program sees, read-only, as ``INSIDE``.
     :param rules: open file descriptor with a BPF program.
     :param reads: further folders it sees, read-only, where they are.
+    :param writable: names of folders in ``folder`` that it may change.
+    :param start: the folder in ``folder`` that is its current directory.
+    :param environment: variables for the program alone: in bubblewrap's own they could load code outside.
     """
     argv = ["bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--disable-userns"]
     argv += ["--cap-drop", "ALL"]
@@ -34,7 +44,11 @@ def command_line(folder: Path, rules: int, reads: Iterable[Path] = ()) -> list[s
     argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
     argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
     argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE)]
+    argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]
+    for name in writable:
+        argv += ["--bind", str(folder / name), str(INSIDE / name)]
+    for name, value in (environment or {}).items():
+        argv += ["--setenv", name, value]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--seccomp", str(rules)]
 

@@ -27,7 +27,8 @@ SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/et
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _TICK = 25
 _BACKSTOP = 16
-_FILES, _DEPTH = 20_000, 100
+_DEPTH = 100
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SIGKILL = 9
 _NOT_STARTED = 127
 
@@ -40,8 +41,10 @@ class _Plan:
         self.limits: dict[int, int] = {}
         self.look: list[str] = []
         self.use: list[str] = []
+        self.change: list[str] = []
+        self.set: dict[str, str] = {}
         self.scratch = ""
-        self.scratch_bytes = 0
+        self.scratch_bytes = self.scratch_files = 0
         self.processes = 0
         self.program: int | None = None
         options = iter(arguments)
@@ -62,9 +65,13 @@ class _Plan:
             self.look.append(value)
         elif option == "--use":
             self.use.append(value)
+        elif option == "--change":
+            self.change.append(value)
+        elif option == "--set":
+            name, self.set[name] = value.split("=", 1)
         elif option == "--scratch":
-            size, _, self.scratch = value.partition(":")
-            self.scratch_bytes = int(size)
+            size, files, self.scratch = value.split(":", 2)
+            self.scratch_bytes, self.scratch_files = int(size), int(files)
         elif option == "--processes":
             self.processes = int(value)
         elif option == "--program":
@@ -110,6 +117,7 @@ def _become(plan: _Plan, launcher: int) -> NoReturn:
     ruleset.enforce()
     own_account = plan.account is not None
     seccomp.install(seccomp.beside_others(signals=ruleset.keeps_signals_inside, own_account=own_account))
+    os.environ.update(plan.set)  # not before: in the launcher's own environment they could load code outside
     if plan.program is not None:
         os.execve(plan.program, plan.argv, os.environ)
     os.execvp(plan.argv[0], plan.argv)
@@ -121,6 +129,8 @@ def _ruleset(plan: _Plan) -> landlock.Ruleset:
         ruleset.allow(path, landlock.USE)
     for path in plan.look:
         ruleset.allow(path, landlock.LOOK)
+    for path in plan.change:
+        ruleset.allow(path, landlock.USE | landlock.CHANGE)
     for path in (plan.scratch, *_DEVICES):
         ruleset.allow(path, landlock.LOOK | landlock.CHANGE)
     if plan.program is not None:
@@ -168,8 +178,8 @@ def _watch(plan: _Plan, child: int, forge: int) -> None:
             _stop("Forge is gone")
         if _too_many(plan.processes):
             _stop(f"it had more than {plan.processes} processes and threads")
-        if looks % 8 == 0 and _too_full(plan.scratch, plan.scratch_bytes):
-            _stop(f"it left more than {plan.scratch_bytes:,} bytes or {_FILES:,} files")
+        if looks % 8 == 0 and too_full([plan.scratch], plan.scratch_bytes, plan.scratch_files):
+            _stop(left_too_much(plan.scratch_bytes, plan.scratch_files))
 
 
 def _stop(why: str) -> None:
@@ -192,22 +202,58 @@ def _too_many(most: int) -> bool:
     return count > most
 
 
-def _too_full(folder: str, most: int) -> bool:
-    files = size = 0
-    left = [(folder, 0)]
-    while left:
-        path, depth = left.pop()
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    files += 1
-                    size += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append((entry.path, depth + 1))
-        except (FileNotFoundError, PermissionError):
-            continue  # gone meanwhile, or closed to us as well
-        except OSError:
-            return True  # a path too long to look at
-        if files > _FILES or size > most or depth > _DEPTH:
-            return True
+# Both sides of Forge's watch over disk space
+
+
+def left_too_much(size: int, files: int) -> str:
+    """Why a program is stopped whose folders are too full."""
+    return f"it left more than {size:,} bytes or {files:,} files, or a folder that cannot be looked through"
+
+
+def too_full(folders: list[str], size: int, files: int) -> bool:
+    """Whether folders hold too much together, by what is allocated; no link is followed.
+
+    :param size: bytes they may hold; :param files: how many files and folders.
+    """
+    usage = _Usage(size, files)
+    try:
+        for folder in folders:
+            usage.add(folder, None, 0)
+    except OSError:
+        return True  # closed to us, or more than can be looked through
     return False
+
+
+class _Usage:
+    """What some folders hold so far."""
+
+    def __init__(self, size: int, files: int) -> None:
+        self.size = size
+        self.files = files
+
+    def add(self, folder: str, parent: int | None, depth: int) -> None:
+        """Count what a folder holds; what is gone meanwhile does not count.
+
+        :raises OSError: it cannot be looked through, or holds too much.
+        """
+        try:
+            opened = os.open(folder, _FOLDER, dir_fd=parent)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        try:
+            with os.scandir(opened) as entries:
+                for entry in entries:
+                    self._take(entry, depth)
+                    if entry.is_dir(follow_symlinks=False):
+                        self.add(entry.name, opened, depth + 1)
+        finally:
+            os.close(opened)
+
+    def _take(self, entry: "os.DirEntry[str]", depth: int) -> None:
+        try:
+            self.size -= entry.stat(follow_symlinks=False).st_blocks * 512
+        except FileNotFoundError:
+            return
+        self.files -= 1
+        if self.size < 0 or self.files < 0 or depth > _DEPTH:
+            raise OSError("it holds too much")

@@ -18,14 +18,14 @@ import signal
 import sys
 import sysconfig
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from domain.errors import ToolError
 from workspace import bubblewrap
 from workspace.capture import Capture, Output, ended
-from workspace.launcher import BOOT, SYSTEM
+from workspace.launcher import BOOT, SYSTEM, left_too_much, too_full
 from workspace.temporary import temporary_folder
 
 LIMITS = 1
@@ -34,9 +34,7 @@ BUBBLEWRAP = 3
 
 _SHELL = "/bin/sh"
 _MEGABYTE = 1 << 20
-_FILE = 64 * _MEGABYTE
-_SCRATCH = 256 * _MEGABYTE
-_OPEN_FILES = 256
+_LOOK = 0.2  # seconds between two looks at what a program writes, and more if a look takes long
 # dash and busybox call the process limit -p, bash calls it -u.
 _LIMITED = (
     "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; "
@@ -92,16 +90,34 @@ def unprivileged_account(user: str) -> Account | None:
 
 
 @dataclass(frozen=True)
+class Quota:
+    """What the folders that a program writes may hold together; files and folders both count as files."""
+
+    bytes: int = 256 * _MEGABYTE
+    files: int = 20_000
+
+
+SCRATCH = Quota()
+
+
+@dataclass(frozen=True)
 class Command:
     """A program to run.
 
     :param argv: program and arguments. An absolute program path also works where the account cannot reach it.
-    :param folder: its current directory. It may read it; above level 1 it is all it sees of the host's files.
+    :param folder: what it may read; above level 1 it is all it sees of the host's files.
     :param seconds: wall-clock limit; processor time is limited to the same.
     :param memory: address space in bytes.
     :param output: bytes kept of each of its two outputs.
     :param processes: how many processes and threads it may have; not limited at level 1.
     :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
+    :param writable: names of folders in ``folder`` that it may change and execute from; what it leaves is kept. The
+        account must not be able to change ``folder`` itself. Not at level 1.
+    :param quota: what those may hold; a program that leaves more is stopped.
+    :param start: its current directory, as a path below ``folder``.
+    :param file_bytes: the largest file it may write.
+    :param open_files: how many files it may have open.
+    :param environment: variables added to the clean environment, or replacing some of it. No secrets.
     """
 
     argv: tuple[str, ...]
@@ -111,11 +127,21 @@ class Command:
     output: int = 32 * _MEGABYTE
     processes: int = 256
     reads: tuple[Path, ...] = ()
+    writable: tuple[str, ...] = ()
+    quota: Quota = SCRATCH
+    start: str = ""
+    file_bytes: int = 64 * _MEGABYTE
+    open_files: int = 256
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
 class Completed:
-    """How a program ended. ``status`` is None when it was stopped at its time limit or for printing far too much."""
+    """How a program ended.
+
+    ``status`` is None when it was stopped at its time limit, for printing far too much, or for leaving more than its
+    quota in folders that are kept, which the last line of ``stderr`` says.
+    """
 
     status: int | None
     stdout: Output
@@ -173,14 +199,20 @@ class Sandbox:
             pipes = [await output.open(stack) for output in outputs]
             started = time.monotonic()
             process = await self._spawn(start, command, pipes)
+            watching = asyncio.create_task(_stopped_when_full(process.pid, command))
             try:
                 status = await ended(process, outputs, command.seconds)
             finally:
+                was_full = watching.done()
+                watching.cancel()
                 _kill_group(process.pid)
                 await process.wait()
-            return Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+            done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+            return _overfull(done, command.quota) if was_full or await _too_full(command) else done
 
     def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
+        if command.writable and level == LIMITS:
+            raise ToolError("Sandbox level 1 contains nothing, so no program may change the files of a folder at it.")
         argv, program = _program(command, stack)
         if level == LANDLOCK:
             return self._launched(argv, program, command, stack)
@@ -188,14 +220,17 @@ class Sandbox:
         if program is not None:
             argv[0] = f"/proc/self/fd/{program}"
         if level != BUBBLEWRAP:
-            return _Start(_limited(argv, command, 0), _environment(command.folder), descriptors, self.account)
+            environment = {**_environment(command.folder), **command.environment}
+            return _Start(_limited(argv, command, 0), environment, descriptors, self.account)
         try:
             rules = bubblewrap.filter_file()
         except OSError as error:
             raise ToolError(f"{str(error.strerror).capitalize()}.") from error
         stack.callback(os.close, rules)
         inside = _limited(argv, command, command.processes)
-        outside = bubblewrap.command_line(command.folder, rules, command.reads)
+        outside = bubblewrap.command_line(
+            command.folder, rules, command.reads, command.writable, command.start, command.environment
+        )
         return _Start([*outside, "--", *inside], _environment(Path("/tmp")), [*descriptors, rules], self.account)
 
     def _launched(
@@ -205,7 +240,9 @@ class Sandbox:
         scratch = stack.enter_context(temporary_folder("scratch"))
         options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
         options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
-        options += [f"--scratch={_SCRATCH}:{scratch}", f"--processes={command.processes}"]
+        options += [f"--change={command.folder / name}" for name in command.writable]
+        options += [f"--set={name}={value}" for name, value in command.environment.items()]
+        options += [f"--scratch={SCRATCH.bytes}:{SCRATCH.files}:{scratch}", f"--processes={command.processes}"]
         if program is not None:
             options.append(f"--program={program}")
         if self.account is not None:
@@ -223,7 +260,7 @@ class Sandbox:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=pipes[0],
                 stderr=pipes[1],
-                cwd=command.folder,
+                cwd=command.folder / command.start,
                 env=start.environment,
                 pass_fds=start.descriptors,
                 start_new_session=True,
@@ -280,14 +317,39 @@ def _limits(command: Command) -> dict[int, int]:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: int(command.seconds) + 1,
         resource.RLIMIT_AS: command.memory,
-        resource.RLIMIT_FSIZE: _FILE,
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
+        resource.RLIMIT_FSIZE: command.file_bytes,
+        resource.RLIMIT_NOFILE: command.open_files,
     }
 
 
 def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
-    numbers = (int(command.seconds) + 1, command.memory // 1024, _FILE // 512, _OPEN_FILES, processes)
+    sizes = (command.memory // 1024, command.file_bytes // 512)
+    numbers = (int(command.seconds) + 1, *sizes, command.open_files, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
+
+
+async def _stopped_when_full(group: int, command: Command) -> None:
+    """Kill a group of processes as soon as its folders hold too much. Does not come to an end before."""
+    pause = _LOOK
+    while True:
+        await asyncio.sleep(pause)
+        started = time.monotonic()
+        if await _too_full(command):
+            return _kill_group(group)
+        pause = max(_LOOK, time.monotonic() - started)
+
+
+async def _too_full(command: Command) -> bool:
+    folders = [str(command.folder / name) for name in command.writable]
+    if not folders:
+        return False
+    return await asyncio.to_thread(too_full, folders, command.quota.bytes, command.quota.files)
+
+
+def _overfull(done: Completed, quota: Quota) -> Completed:
+    line = f"\nStopped: {left_too_much(quota.bytes, quota.files)}.\n".encode()
+    said = replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line))
+    return replace(done, status=None, stderr=said)
 
 
 def _kill_group(group: int) -> None:
