@@ -1,0 +1,249 @@
+"""Writes the files of a commit to a folder in which the repository's own commands run, in the sandbox.
+
+    parent       belongs to Forge, so that nobody inside can replace what is in it
+    ├── code     the files. There is no .git, and Forge runs no git here: one that others write would be their code
+    ├── results  what commands leave for Forge to read
+    └── home     their HOME and TMPDIR
+
+All three can be changed from inside, and what one command leaves the next one finds.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from domain.errors import ToolError
+from workspace.git import Git, TooLarge
+from workspace.objects import Objects
+from workspace.sandbox import LANDLOCK, Account, Command, Completed, Quota, Sandbox
+from workspace.temporary import temporary_folder
+
+_CODE, _RESULTS, _HOME = "code", "results", "home"
+_MEGABYTE = 1 << 20
+_TOGETHER = 5_000  # blobs brought in one request
+_SECONDS = 300
+# The last word on every attribute that makes git write anything else than what is committed.
+_ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n"
+_SETTINGS = {"core.symlinks": "false", "core.fileMode": "true", "core.autocrlf": "false", "core.eol": "lf"}
+# A shell inside finds the program: to look for it out here could open a file of the host for it.
+_INSIDE = ("/bin/sh", "-c", 'exec "$@"', "sh")
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_AS_FILE = "Let the command leave it as a regular file."
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a commit may hold that is checked out.
+
+    :param files: files and folders.
+    :param bytes: of all files together.
+    :param depth: folders within each other.
+    """
+
+    files: int = 50_000
+    bytes: int = 500 * _MEGABYTE
+    depth: int = 50
+
+
+BOUNDS = Bounds()
+QUOTA = Quota(bytes=1_000_000_000, files=200_000)
+"""What a checkout may hold with all that its commands leave there."""
+
+
+class Checkout:
+    """The files of one commit, and what the repository's own commands make of them.
+
+    :param folder: the parent.
+    :param quota: what a command may leave, with all that was there before it.
+    """
+
+    def __init__(self, folder: Path, sandbox: Sandbox, quota: Quota = QUOTA) -> None:
+        self.level = sandbox.strongest().level
+        self._folder = folder
+        self._sandbox = sandbox
+        self._quota = quota
+
+    @property
+    def seen(self) -> Path:
+        """Where programs see the files of the commit."""
+        return self._inside(_CODE)
+
+    @property
+    def results_seen(self) -> Path:
+        """Where programs see the folder for what Forge is to read."""
+        return self._inside(_RESULTS)
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+        reads: Sequence[Path] = (),
+    ) -> Completed:
+        """Run a command in the folder with the code, as strongly contained as this machine can.
+
+        :param argv: program and arguments; the program is looked for inside.
+        :param seconds: wall-clock limit.
+        :param environment: further variables; no secrets.
+        :param reads: folders of the host it may read and execute from.
+        :raises ToolError: nothing here contains code of others, or the sandbox could not be started.
+        """
+        if self.level < LANDLOCK:
+            raise ToolError(
+                "A repository's own commands run at sandbox level 2 or 3 only, and neither works here.",
+                "Install bubblewrap (`apt-get install bubblewrap`) or use a kernel with Landlock; "
+                "`forge doctor` shows which level works.",
+            )
+        if not argv:
+            raise ToolError("There is no command to run.", "Name a program.")
+        command = Command(
+            (*_INSIDE, *argv),
+            self._folder,
+            seconds=seconds,
+            reads=tuple(reads),
+            writable=(_CODE, _RESULTS, _HOME),
+            quota=self._quota,
+            start=_CODE,
+            file_bytes=256 * _MEGABYTE,
+            open_files=1024,
+            environment={**(environment or {}), **self._environment()},
+        )
+        return await self._sandbox.run(command, self.level)
+
+    async def result(self, name: str, most: int) -> bytes | None:
+        """A file that a command left directly in the folder for results; None if there is none of that name.
+
+        :param name: of the file, without any folder.
+        :param most: bytes it may have.
+        :raises ToolError: it is larger, no regular file, or cannot be read; or that is no name of a file.
+        """
+        if name in {"", ".", ".."} or "/" in name or "\0" in name:
+            raise ToolError(f"{name!r} is not the name of a file among the results.", "Use a name without folders.")
+        return await asyncio.to_thread(_read, self._folder / _RESULTS, name, most)
+
+    def _inside(self, name: str) -> Path:
+        return self._sandbox.seen(self._folder, self.level) / name
+
+    def _environment(self) -> dict[str, str]:
+        home = str(self._inside(_HOME))
+        return {"CI": "true", "FORGE_RESULTS": str(self.results_seen), "HOME": home, "TMPDIR": home}
+
+
+@asynccontextmanager
+async def checked_out(
+    objects: Objects, commit: str, sandbox: Sandbox, *, bounds: Bounds = BOUNDS, quota: Quota = QUOTA
+) -> AsyncGenerator[Checkout]:
+    """The files of a commit in a folder of their own, which is gone at the end with all that was done to it.
+
+    Every file is written byte by byte as it is committed, a symbolic link as a file with its target, a submodule as an
+    empty folder; no attribute takes effect and nothing is run.
+
+    :param commit: a commit or tree, which is here; its blobs need not be.
+    :raises CodeAccessError: it holds too much, or a path that cannot be written, or it could not be brought.
+    """
+    await _bring(objects, commit, bounds)
+    stack = ExitStack()
+    try:
+        folder = stack.enter_context(sandbox.folder())
+        for name in (_CODE, _RESULTS, _HOME):
+            (folder / name).mkdir(mode=0o700)
+        await _write(objects.git, commit, folder / _CODE)
+        if sandbox.account is not None:
+            await asyncio.to_thread(_give, folder, sandbox.account)
+        yield Checkout(folder, sandbox, quota)
+    finally:
+        await asyncio.to_thread(stack.close)
+
+
+async def _bring(objects: Objects, commit: str, bounds: Bounds) -> None:
+    """Have all blobs of a commit here, if they are not too much.
+
+    :raises CodeAccessError: they are, or some cannot be had.
+    """
+    blobs = _blobs(await _listed(objects.git, commit), bounds)
+    wanted = sorted(set(blobs))
+    sizes: dict[str, int] = {}
+    for start in range(0, len(wanted), _TOGETHER):
+        sizes |= await objects.available(wanted[start : start + _TOGETHER])
+        if sum(sizes.get(blob, 0) for blob in blobs) > bounds.bytes:
+            raise _too_large(f"more than {bounds.bytes:,} bytes")
+    if missing := len(wanted) - len(sizes):
+        raise TooLarge(
+            f"{missing:,} of the files of {commit[:10]} cannot be written: for each, {objects.absent}.",
+            "Let the repository's own tests run elsewhere.",
+        )
+
+
+async def _listed(git: Git, commit: str) -> list[bytes]:
+    """The lines of ``ls-tree`` for all files and folders of a commit."""
+    listed = await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit)
+    return listed.stdout.split(b"\0")[:-1]
+
+
+def _blobs(lines: Sequence[bytes], bounds: Bounds) -> list[str]:
+    """The blob of each file, a submodule being none."""
+    if len(lines) > bounds.files:
+        raise _too_large(f"more than {bounds.files:,} files and folders")
+    if any(line.count(b"/") > bounds.depth for line in lines):
+        raise _too_large(f"more than {bounds.depth} folders within each other")
+    described = (line.partition(b"\t")[0].decode().split(" ") for line in lines)
+    return [name for _, kind, name in described if kind == "blob"]
+
+
+def _too_large(what: str) -> TooLarge:
+    return TooLarge(
+        f"The commit holds {what}, which is more than Forge checks out.",
+        "Let the repository's own tests run elsewhere.",
+    )
+
+
+async def _write(git: Git, commit: str, folder: Path) -> None:
+    """Write the files of a commit, whose blobs are here, to an empty folder.
+
+    git does so from a repository of our own that borrows the objects, where our attributes stand above the commit's.
+    """
+    with temporary_folder("index") as own:
+        ours = Git(own, program=git.program, hide=[str(folder), str(git.repository)])
+        shape = "sha256" if len(commit) == 64 else "sha1"
+        await ours.run("init", "--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={shape}")
+        (own / "info").mkdir(exist_ok=True)
+        (own / "info" / "attributes").write_text(_ATTRIBUTES)
+        places = {"GIT_OBJECT_DIRECTORY": f"{git.repository}/objects", "GIT_WORK_TREE": str(folder)}
+        for command in (("read-tree", "--end-of-options", commit), ("checkout-index", "--all", "--quiet")):
+            await ours.run(*command, cwd=folder, environment=places, settings=_SETTINGS, seconds=_SECONDS)
+
+
+def _give(parent: Path, account: Account) -> None:
+    """Make everything below a folder belong to an account; nobody else has changed anything there yet."""
+    for folder, folders, files in os.walk(parent):
+        for name in (*folders, *files):
+            os.chown(Path(folder, name), account.uid, account.gid, follow_symlinks=False)
+
+
+def _read(folder: Path, name: str, most: int) -> bytes | None:
+    """A regular file in a folder where code of others may have left anything.
+
+    It is opened without waiting: a FIFO would otherwise wait for who writes to it.
+    """
+    with ExitStack() as stack:
+        try:
+            within = os.open(folder, _OPEN | os.O_DIRECTORY)
+            stack.callback(os.close, within)
+            opened = os.open(name, _OPEN | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=within)
+            stack.callback(os.close, opened)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ToolError(f"The result {name} could not be read ({error.strerror}).", _AS_FILE) from None
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise ToolError(f"The result {name} is not a regular file.", _AS_FILE)
+        with os.fdopen(os.dup(opened), "rb") as file:
+            content = file.read(most + 1)
+    if len(content) > most:
+        raise ToolError(f"The result {name} has more than {most:,} bytes.", "Let the command write a smaller one.")
+    return content
