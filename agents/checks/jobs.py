@@ -25,6 +25,7 @@ from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
 from agents.checks import patterns, secrets
+from agents.testing import jobs as testing
 
 # Rules nobody should be told about unasked: bare imports, asserts, `random`, every subprocess call, and the three that
 # guess at passwords (our own secret detection is better at it and never quotes them).
@@ -109,6 +110,9 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "bandit": bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
+    "junit": testing.read_junit,
+    "cobertura": testing.read_cobertura,
+    "selection": testing.select_tests,
 }
 
 _EXAMPLE = b"""
@@ -139,5 +143,6 @@ def prepare() -> None:
         [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
     )
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    testing.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may name its encoding
         codecs.lookup(codec)

@@ -1,0 +1,184 @@
+"""Reads JUnit reports, which code that nobody vouches for wrote: bounded, its paths kept inside the repository.
+
+There is no standard. Taken in are the shapes that pytest, unittest-xml-reporting, jest-junit, vitest, Node's runner,
+go-junit-report, gotestsum, cargo-nextest and Surefire write.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agents.testing.markup import both_ends, inside, number, one_line, read
+from domain.errors import ToolError
+from domain.testing import (
+    LAST_LINE,
+    LONGEST_DETAILS,
+    LONGEST_ID,
+    LONGEST_MESSAGE,
+    LONGEST_PATH,
+    LONGEST_RUN,
+    Outcome,
+    TestCase,
+    worst,
+)
+
+MOST_CASES = 20_000
+_MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
+_MOST_TEXTS = 10_000_000  # of all messages and details
+
+_OUTCOMES = {"failure": Outcome.failed, "error": Outcome.error, "skipped": Outcome.skipped}
+_WEIGHT = {Outcome.passed: 0, Outcome.skipped: 1, Outcome.error: 2, Outcome.failed: 3}
+_LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt|rb|php)")
+
+
+def parse(document: bytes, root: str) -> tuple[TestCase, ...]:
+    """The tests of a report, each once, in its order.
+
+    :param root: the folder that the tests ran in, as they saw it; absolute.
+    :raises ToolError: it is not a JUnit report, or holds more than anybody could want to read.
+    """
+    report = _Report(root)
+    read(document, "The JUnit report", report.start, report.end)
+    return worst(report.cases)
+
+
+@dataclass
+class _Suite:
+    name: str
+    file: str
+
+
+@dataclass
+class _Case:
+    """A test while its element is open."""
+
+    attributes: Mapping[str, str]
+    outcome: Outcome = Outcome.passed
+    message: str = ""
+    details: str = ""
+
+
+class _Report:
+    """What was read so far."""
+
+    def __init__(self, root: str) -> None:
+        self.cases: list[TestCase] = []
+        self._root = root
+        self._depth = 0
+        self._suites: list[_Suite] = []
+        self._case: _Case | None = None
+        self._result: tuple[Outcome, str] | None = None
+        self._names, self._texts = _Room(_MOST_NAMES), _Room(_MOST_TEXTS)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if not self._depth and name not in {"testsuites", "testsuite"}:
+            raise ToolError("The JUnit report does not begin with the element testsuites or testsuite.")
+        self._depth += 1
+        if name in {"testsuites", "testsuite"}:
+            file = attributes.get("file") or attributes.get("filepath") or ""
+            self._suites.append(_Suite(attributes.get("name", ""), file or self._file_above))
+        elif name == "testcase":
+            self._case = _Case(attributes)
+        elif name in _OUTCOMES and self._case is not None:
+            said = attributes.get("message") or attributes.get("type") or ""
+            self._result = _OUTCOMES[name], said
+
+    def end(self, name: str, text: str) -> None:
+        self._depth -= 1
+        if name in {"testsuites", "testsuite"} and self._suites:
+            self._suites.pop()
+        elif name == "testcase" and self._case is not None:
+            self._close(self._case)
+            self._case = None
+        elif name in _OUTCOMES and self._case is not None and self._result is not None:
+            self._note(self._case, *self._result, text)
+            self._result = None
+
+    @property
+    def _file_above(self) -> str:
+        return self._suites[-1].file if self._suites else ""
+
+    def _note(self, case: _Case, outcome: Outcome, said: str, text: str) -> None:
+        """Keep the worst of what a test is said to have come to."""
+        if _WEIGHT[outcome] > _WEIGHT[case.outcome]:
+            case.outcome = outcome
+            case.message = said or text.strip().partition("\n")[0]
+            case.details = text
+
+    def _close(self, case: _Case) -> None:
+        if len(self.cases) >= MOST_CASES:
+            raise ToolError(f"The JUnit report has more than {MOST_CASES:,} tests.")
+        suite = self._suites[-1] if self._suites else _Suite("", "")
+        path = self._path(case.attributes, suite)
+        identity = _identity(case.attributes, suite, path)
+        if not self._names.takes(identity + (path or "")):
+            raise ToolError(f"The names in the JUnit report take more than {_MOST_NAMES:,} bytes.")
+        message, details = one_line(case.message, LONGEST_MESSAGE), both_ends(case.details, LONGEST_DETAILS)
+        self.cases.append(
+            TestCase(
+                id=identity,
+                path=path,
+                line=_line(case.attributes, suite),
+                outcome=case.outcome,
+                seconds=_seconds(case.attributes.get("time", "")),
+                message=message if self._texts.takes(message) else "",
+                details=details if self._texts.takes(details) else "",
+            )
+        )
+
+    def _path(self, attributes: Mapping[str, str], suite: _Suite) -> str | None:
+        named = attributes.get("file") or suite.file
+        likely = [each for each in (attributes.get("classname", ""), suite.name) if _LOOKS_LIKE_A_FILE.fullmatch(each)]
+        name = named or next(iter(likely), "")
+        return inside(name, self._root, LONGEST_PATH) if name else None
+
+
+class _Room:
+    """What there is room for in the answer of a worker.
+
+    :param left: bytes.
+    """
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def takes(self, text: str) -> bool:
+        """Whether this still fits in; if so, there is less room afterwards."""
+        size = len(json.dumps(text))
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) -> str:
+    """What names the test in every run: for Python as pytest does, otherwise by all names there are."""
+    group, name = attributes.get("classname", ""), attributes.get("name", "")
+    module = path.removesuffix(".py").replace("/", ".") if path and path.endswith(".py") else None
+    if path and module is not None and (group == module or group.startswith(module + ".")):
+        parts = [path, *group[len(module) + 1 :].split("."), name]
+    elif path:
+        parts = [path, "" if group == path else group, name]
+    else:
+        parts = [group or suite.name, name]
+    whole = "::".join(filter(None, parts))
+    return both_ends(" ".join(whole[:100_000].split()), LONGEST_ID) or "unnamed"
+
+
+def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:
+    """pytest counts lines from 0 (``_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
+    line = number(attributes.get("line"), LAST_LINE - 1)
+    if line is None:
+        return None
+    return line + 1 if suite.name == "pytest" else line or None
+
+
+def _seconds(text: str) -> float:
+    """A time that can be one; 0 for anything else. Surefire groups thousands by commas."""
+    try:
+        seconds = float(text[:40].replace(",", ""))
+    except ValueError:
+        return 0.0
+    return seconds if math.isfinite(seconds) and 0 <= seconds <= LONGEST_RUN else 0.0

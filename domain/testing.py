@@ -1,0 +1,344 @@
+"""What running the tests came to: cases, coverage, what failures mean, and the verdict over all of it.
+
+A report is written by the code that is tested, so it can only take away from what an exit status says, never add to it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from domain.paths import is_source, is_test
+
+LONGEST_ID = 500
+LONGEST_PATH = 500
+LONGEST_MESSAGE = 500
+LONGEST_DETAILS = 4_000
+LONGEST_OUTPUT = 8_000
+LONGEST_RUN = 7 * 24 * 3600.0  # seconds
+LAST_LINE = 10_000_000
+
+Line = Annotated[int, Field(ge=1, le=LAST_LINE)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN, allow_inf_nan=False)]
+Path = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_PATH)]
+TestId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    __test__: ClassVar[bool] = False  # pytest takes every class whose name begins with Test for one of its own
+
+
+class Outcome(StrEnum):
+    """How one test ended."""
+
+    passed = "passed"
+    failed = "failed"  # what it asserts is not so
+    error = "error"  # it could not be carried out
+    skipped = "skipped"
+
+    @property
+    def is_bad(self) -> bool:
+        return self in {Outcome.failed, Outcome.error}
+
+
+_WORST_FIRST = (Outcome.failed, Outcome.error, Outcome.passed, Outcome.skipped)
+
+
+class TestCase(_Value):
+    """One test and how it ended.
+
+    :param id: the same in every run; where pytest ran it, by this id it can be run again.
+    :param path: relative to the repository; None where the report names no file inside it.
+    :param message: what went wrong, one line; :param details: the same at length, as a trace.
+    """
+
+    id: TestId
+    path: Path | None = None
+    line: Line | None = None
+    outcome: Outcome
+    seconds: Seconds = 0.0
+    message: str = Field(default="", max_length=LONGEST_MESSAGE)
+    details: str = Field(default="", max_length=LONGEST_DETAILS)
+
+    @property
+    def where(self) -> str:
+        """``path:line`` for people; empty where nobody knows."""
+        return f"{self.path}:{self.line}" if self.path and self.line else self.path or ""
+
+
+def worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
+    """Each test once, as it ended worst: a second entry of the same name cannot hide a failure."""
+    kept: dict[str, TestCase] = {}
+    for case in cases:
+        other = kept.get(case.id)
+        if other is None or _WORST_FIRST.index(case.outcome) < _WORST_FIRST.index(other.outcome):
+            kept[case.id] = case
+    return tuple(kept.values())
+
+
+# --- coverage ----------------------------------------------------------------------------------------------
+
+
+class FileCoverage(_Value):
+    """What of one file the tests ran.
+
+    :param covered: executable lines that ran, ascending; :param missed: those that did not.
+    :param functions: how many there are; None where the report does not tell.
+    """
+
+    path: Path
+    covered: tuple[Line, ...] = ()
+    missed: tuple[Line, ...] = ()
+    branches_covered: int = Field(default=0, ge=0)
+    branches: int = Field(default=0, ge=0)
+    functions_covered: int | None = Field(default=None, ge=0)
+    functions: int | None = Field(default=None, ge=0)
+
+
+class Coverage(_Value):
+    """What of every file the tests ran."""
+
+    files: tuple[FileCoverage, ...] = ()
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """(covered, all) executable lines."""
+        covered = sum(len(file.covered) for file in self.files)
+        return covered, covered + sum(len(file.missed) for file in self.files)
+
+    @property
+    def branches(self) -> tuple[int, int]:
+        """(covered, all) branches."""
+        return sum(file.branches_covered for file in self.files), sum(file.branches for file in self.files)
+
+    @property
+    def functions(self) -> tuple[int, int]:
+        """(covered, all) functions of the files whose functions were counted."""
+        return (
+            sum(file.functions_covered or 0 for file in self.files if file.functions is not None),
+            sum(file.functions or 0 for file in self.files),
+        )
+
+
+class DiffCoverage(_Value):
+    """How many of the executable lines a change adds the tests ran.
+
+    :param uncovered: path → added lines that did not run, ascending.
+    :param unmeasured: changed source files that the report says nothing about.
+    """
+
+    covered: int = Field(ge=0)
+    total: int = Field(ge=0)
+    uncovered: dict[str, tuple[int, ...]] = {}
+    unmeasured: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float | None:
+        """From 0 to 1; None where the change adds no executable line that was measured."""
+        return self.covered / self.total if self.total else None
+
+
+def diff_coverage(coverage: Coverage, added: Mapping[str, Collection[int]]) -> DiffCoverage:
+    """The coverage of a change.
+
+    :param added: path → numbers of the added lines at head.
+    """
+    measured = {file.path: file for file in coverage.files}
+    covered = 0
+    uncovered: dict[str, tuple[int, ...]] = {}
+    unmeasured: list[str] = []
+    for path, lines in added.items():
+        file = measured.get(path)
+        if file is None:
+            unmeasured += [path] if lines and is_source(path) and not is_test(path) else []
+            continue
+        covered += len(set(lines).intersection(file.covered))
+        if missing := set(lines).intersection(file.missed).difference(file.covered):
+            uncovered[path] = tuple(sorted(missing))
+    total = covered + sum(map(len, uncovered.values()))
+    return DiffCoverage(covered=covered, total=total, uncovered=uncovered, unmeasured=tuple(unmeasured))
+
+
+# --- what failures mean ------------------------------------------------------------------------------------
+
+
+class FailureClass(StrEnum):
+    """Why a test failed."""
+
+    real_bug = "real_bug"  # the code, or the test, is wrong
+    flaky = "flaky"  # the same code passed and failed
+    environment = "environment"  # where it ran lacks something
+
+
+class Analysis(_Value):
+    """What a failure means.
+
+    :param suggested_fix: one sentence; empty where nobody can say.
+    :param confidence: from 0 to 1, in the whole of it.
+    """
+
+    test_id: TestId
+    failure_class: FailureClass
+    root_cause: str = Field(max_length=2_000)
+    suggested_fix: str = Field(default="", max_length=2_000)
+    confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
+
+
+# --- a run -------------------------------------------------------------------------------------------------
+
+Kind = Literal[
+    "setup",  # without it nothing else can be run
+    "build",
+    "lint",
+    "typecheck",
+    "test",
+    "retry",  # the failed tests once more
+    "coverage",  # writes down what a test measured; nothing depends on it
+]
+_RAN_TESTS = frozenset({"test", "retry"})
+
+
+class Framework(StrEnum):
+    """What runs the tests, as far as Forge knows its ways."""
+
+    pytest = "pytest"
+    unittest = "unittest"
+    node = "node"
+    jest = "jest"
+    vitest = "vitest"
+    go = "go"
+    cargo = "cargo"
+    other = "other"  # its exit status is all there is to go by
+
+
+class CommandResult(_Value):
+    """One command that was run.
+
+    :param line: the command as a shell would take it.
+    :param exit_status: None if it did not end by itself: it took too long, or a signal ended it.
+    :param output: the end of what it printed.
+    :param cases: what its report says.
+    :param report_problem: why its report could not be read, one sentence.
+    :param is_excused: it failed by nothing but tests that passed when they were run again.
+    """
+
+    kind: Kind
+    line: str = Field(max_length=4_000)
+    framework: Framework = Framework.other
+    exit_status: int | None
+    output: str = Field(default="", max_length=LONGEST_OUTPUT)
+    seconds: Seconds = 0.0
+    cases: tuple[TestCase, ...] = ()
+    report_problem: str = Field(default="", max_length=LONGEST_MESSAGE)
+    is_excused: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_status == 0
+
+    @property
+    def found_no_tests(self) -> bool:
+        """pytest ends with 5 where it collected nothing (docs.pytest.org, "Exit codes")."""
+        return self.framework is Framework.pytest and self.exit_status == 5 and not self.cases
+
+
+class TestRun(_Value):
+    """One run of the tester.
+
+    :param selection: why these tests were run, one sentence.
+    :param flaky: ids of the tests that failed first and passed when they were run again.
+    :param not_run: why the tests could not be run; empty if they were.
+    """
+
+    commands: tuple[CommandResult, ...] = ()
+    flaky: tuple[TestId, ...] = ()
+    coverage: Coverage | None = None
+    diff_coverage: DiffCoverage | None = None
+    selection: str = Field(default="", max_length=1_000)
+    not_run: str = Field(default="", max_length=1_000)
+
+    @property
+    def test_commands(self) -> tuple[CommandResult, ...]:
+        """Those that ran tests, the second time included."""
+        return tuple(command for command in self.commands if command.kind in _RAN_TESTS)
+
+    @property
+    def cases(self) -> tuple[TestCase, ...]:
+        """Each test once, as it ended worst."""
+        return worst(case for command in self.test_commands for case in command.cases)
+
+    @property
+    def failures(self) -> tuple[TestCase, ...]:
+        """The tests that failed and are not known to be flaky."""
+        flaky = set(self.flaky)
+        return tuple(case for case in self.cases if case.outcome.is_bad and case.id not in flaky)
+
+    @property
+    def failed_commands(self) -> tuple[CommandResult, ...]:
+        """The commands that stand against the change."""
+        return tuple(
+            command
+            for command in self.commands
+            if not (command.succeeded or command.is_excused or command.found_no_tests)
+            and command.kind not in {"coverage", "setup"}
+        )
+
+    @property
+    def without_report(self) -> tuple[CommandResult, ...]:
+        """Those that ran tests and left no report with a case: all that is known is how they ended."""
+        return tuple(command for command in self.test_commands if not command.cases and not command.found_no_tests)
+
+
+class Verdict(StrEnum):
+    """What a run says about the change."""
+
+    passed = "passed"
+    failed = "failed"
+    no_tests = "no_tests"  # there is nothing to run
+    not_run = "not_run"  # there is, and it could not be run: never a success
+
+
+def verdict(run: TestRun) -> Verdict:
+    """What a run says about the change; a success only where every command succeeded."""
+    if run.not_run or any(command.kind == "setup" and not command.succeeded for command in run.commands):
+        return Verdict.not_run
+    if run.failed_commands or run.failures:
+        return Verdict.failed
+    if all(command.found_no_tests for command in run.test_commands):
+        return Verdict.no_tests
+    return Verdict.passed
+
+
+def merge(first: TestRun, retried: TestRun) -> TestRun:
+    """Both as one run: what failed first and passed then is flaky.
+
+    A failed command is excused only by a retry that succeeded and in which every test passed that it says had failed.
+
+    :param retried: what came of running the failed tests once more.
+    """
+    again = {case.id: case for case in retried.cases}
+    flaky = [case.id for case in first.failures if case.id in again and again[case.id].outcome is Outcome.passed]
+    second = retried.test_commands
+    passed = frozenset(flaky) if second and all(command.succeeded for command in second) else frozenset[str]()
+    return first.model_copy(
+        update={
+            "commands": (
+                *(_excused(command, passed) for command in first.commands),
+                *(command.model_copy(update={"kind": "retry"}) for command in second),
+            ),
+            "flaky": tuple(dict.fromkeys((*first.flaky, *flaky))),
+        }
+    )
+
+
+_TESTS_FAILED = {Framework.pytest: range(1, 2)}  # the others say less by their exit status
+_ORDINARY = range(1, 126)  # a shell gives more to what could not be started or was killed
+
+
+def _excused(command: CommandResult, passed: Collection[str]) -> CommandResult:
+    failed = {case.id for case in command.cases if case.outcome.is_bad}
+    is_ordinary = command.kind == "test" and command.exit_status in _TESTS_FAILED.get(command.framework, _ORDINARY)
+    excused = is_ordinary and bool(failed) and failed.issubset(passed)
+    return command.model_copy(update={"is_excused": command.is_excused or excused})

@@ -1,0 +1,192 @@
+"""Which commands small, realistic repositories are given."""
+
+import json
+
+import pytest
+
+from agents.testing.detection import Command, Detected, again, detect, narrowed
+from agents.testing.selection import Selection
+from domain.configuration import Commands
+from domain.testing import Framework, Outcome
+from tests.unit.testing.forging import case
+
+REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml"
+COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
+
+
+NODE = (
+    "test: node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit "
+    "--test-reporter-destination=/r/junit.xml"
+)
+
+
+def detected(manifests: dict[str, str], *paths: str, **configured: object) -> Detected:
+    return detect([*manifests, *paths], manifests, Commands.model_validate(configured), "/r/")
+
+
+def lines(found: Detected) -> list[str]:
+    return [f"{each.kind}: {each.line}" for each in found.commands]
+
+
+def package(script: str, *needed: str) -> dict[str, str]:
+    return {"package.json": json.dumps({"scripts": {"test": script}, "devDependencies": dict.fromkeys(needed, "*")})}
+
+
+PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n"}
+
+
+@pytest.mark.parametrize(
+    ("manifests", "paths", "expected", "framework"),
+    [
+        (
+            PYTEST,
+            ["tests/test_a.py"],
+            ["lint: ruff check .", "typecheck: python3 -m mypy .", f"test: python3 -m pytest {REPORTS}"],
+            Framework.pytest,
+        ),
+        (
+            {"pyproject.toml": '[dependency-groups]\ndev = ["pytest-cov>=5"]\n'},
+            ["tests/test_a.py"],
+            [f"test: python3 -m pytest {REPORTS} {COVERAGE}"],
+            Framework.pytest,
+        ),
+        (
+            {"tox.ini": "[testenv]\ndeps = pytest\n coverage\n"},
+            ["test_a.py"],
+            [
+                f"test: python3 -m coverage run --branch -m pytest {REPORTS}",
+                "coverage: python3 -m coverage xml -o /r/coverage.xml",
+            ],
+            Framework.pytest,
+        ),
+        (
+            {},
+            ["a.py", "tests/conftest.py", "tests/test_a.py"],
+            [f"test: python3 -m pytest {REPORTS}"],
+            Framework.pytest,
+        ),
+        ({"setup.cfg": ""}, ["tests/test_a.py"], ["test: python3 -m unittest"], Framework.unittest),
+        (
+            package("vitest", "vitest"),
+            [],
+            ["test: npx --no-install vitest run --reporter=default --reporter=junit --outputFile.junit=/r/junit.xml"],
+            Framework.vitest,
+        ),
+        (
+            package("jest", "jest", "jest-junit"),
+            [],
+            ["test: npx --no-install jest --ci --reporters=default --reporters=jest-junit"],
+            Framework.jest,
+        ),
+        (package("jest", "jest"), [], ["test: npx --no-install jest --ci"], Framework.jest),
+        (package("tsc && mocha"), ["package-lock.json"], ["test: npm test"], Framework.other),
+        (
+            package("node --test"),
+            [],
+            [NODE],
+            Framework.node,
+        ),
+        (
+            {"go.mod": "module example.com/m\n"},
+            ["a.go", "a_test.go"],
+            ["build: go build ./...", "lint: go vet ./...", "test: go test ./..."],
+            Framework.go,
+        ),
+        ({"Cargo.toml": "[package]\n"}, ["src/lib.rs"], ["build: cargo build", "test: cargo test"], Framework.cargo),
+        ({"Makefile": "all:\n\ntest: all\n\t./run\n"}, [], ["test: make test"], Framework.other),
+    ],
+)
+def test_what_is_run(manifests: dict[str, str], paths: list[str], expected: list[str], framework: Framework) -> None:
+    found = detected(manifests, *paths)
+    assert lines(found) == expected
+    assert [each.framework for each in found.tests] == [framework]
+    assert "no tests" not in found.reason
+
+
+@pytest.mark.parametrize(
+    ("manifests", "paths"),
+    [
+        ({}, ["README.md", "a.py"]),
+        ({}, []),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, ["a.py", "tests/__init__.py", "tests/conftest.py"]),
+        (package('echo "Error: no test specified" && exit 1'), []),
+        ({"package.json": "[" * 100_000}, []),
+        ({"package.json": '{"scripts": ["test"]}'}, []),
+        ({"go.mod": "module m\n"}, ["a.go"]),
+        ({"Makefile": "test := 1\nlatest:\n"}, []),
+    ],
+)
+def test_nothing_found_means_no_tests(manifests: dict[str, str], paths: list[str]) -> None:
+    found = detected(manifests, *paths)
+    assert not found.tests
+    assert found.reason.lower().endswith("no tests were found.")
+
+
+def test_why_is_said_in_one_sentence() -> None:
+    assert detected(PYTEST, "tests/test_a.py").reason == "Pytest, because it is configured."
+    assert detected({}, test="./check").reason == "`commands.test` is configured."
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("./check 'a b'", "./check 'a b'"),
+        ("make test", "make test"),
+        ("pytest -q tests", f"pytest -q tests {REPORTS}"),
+        (".venv/bin/python3.12 -m pytest", f".venv/bin/python3.12 -m pytest {REPORTS}"),
+        ("pytest -- tests", "pytest -- tests"),
+        ("python -m pytest_runner", "python -m pytest_runner"),
+        ("env pytest", "env pytest"),
+    ],
+)
+def test_what_is_configured_wins(line: str, expected: str) -> None:
+    (command,) = detected({"Makefile": "test:\n", "setup.cfg": ""}, "tests/test_a.py", test=line).tests
+    assert command.line == expected
+    assert command.is_configured
+
+
+def test_configured_coverage_is_kept() -> None:
+    manifests = {"pyproject.toml": "pytest-cov"}
+    (command,) = detected(manifests, test="pytest --cov=src").tests
+    assert command.line == f"pytest --cov=src {REPORTS} --cov-branch --cov-report=xml:/r/coverage.xml"
+
+
+def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
+    manifests = package("jest")
+    assert "setup: npm ci" not in lines(detected(manifests, "package-lock.json"))
+    assert "setup: npm ci" in lines(detected(manifests, "package-lock.json", network=True))
+    assert lines(detected(manifests, "package-lock.json", network=True, setup="./prepare"))[0] == "setup: ./prepare"
+
+
+PY = Command(kind="test", words=("python3", "-m", "pytest"), framework=Framework.pytest)
+GO = Command(kind="test", words=("go", "test", "./..."), framework=Framework.go)
+
+
+def chosen(*tests: str) -> Selection:
+    return Selection(tests=tests, reason="These.")
+
+
+@pytest.mark.parametrize(
+    ("command", "selection", "expected"),
+    [
+        (PY, chosen("tests/test_a.py", "b.test.ts"), "python3 -m pytest tests/test_a.py"),
+        (PY, chosen("b.test.ts"), None),
+        (PY, chosen(*(f"test_{n}.py" for n in range(501))), "python3 -m pytest"),
+        (PY, chosen("-p evil/test_a.py"), "python3 -m pytest"),
+        (PY, Selection(runs_all=True, reason="All."), "python3 -m pytest"),
+        (PY.model_copy(update={"is_configured": True}), chosen("test_a.py"), "python3 -m pytest"),
+        (GO, chosen("a/x_test.go", "a/y_test.go", "z_test.go"), "go test ./ ./a"),
+        (Command(kind="test", words=("make", "test")), chosen("test_a.py"), "make test"),
+    ],
+)
+def test_only_the_chosen_tests_are_named(command: Command, selection: Selection, expected: str | None) -> None:
+    found = narrowed(command, selection)
+    assert (found and found.line) == expected
+
+
+def test_failed_tests_are_run_again_by_their_ids() -> None:
+    failed = [case("tests/test_a.py::test_x[1]", Outcome.failed, path="tests/test_a.py")]
+    assert again(PY, failed).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
+    assert again(PY, failed).kind == "retry"
+    assert again(PY, [case("--co", Outcome.failed)]).line == PY.line
+    assert again(GO, failed).line == GO.line

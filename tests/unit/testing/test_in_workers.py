@@ -1,0 +1,50 @@
+"""Reports and sources are read in confined workers, and what is wrong with them comes back in words."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agents.testing.reading import read_cobertura, read_junit, select_tests
+from domain.errors import ToolError
+from domain.review import RiskLevel
+from tests.unit.testing.forging import BOMBS, cobertura, junit
+from workspace.pool import WorkerPool
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[WorkerPool]:
+    async with WorkerPool("agents.checks.jobs", size=1) as started:
+        yield started
+
+
+async def test_reports_are_read(pool: WorkerPool) -> None:
+    (case,) = await read_junit(junit('<testcase name="t"/>'), "/w", pool)
+    assert case.id == "a::t"
+    document = cobertura('<class filename="a.py"><line number="1" hits="1"/></class>')
+    coverage = await read_cobertura(document, "/w", ["a.py"], pool)
+    assert coverage.lines == (1, 1)
+    with pytest.raises(ToolError, match="declares a document type"):
+        await read_junit(BOMBS["billion laughs"], "/w", pool)
+
+
+async def test_the_largest_reports_fit_into_an_answer(pool: WorkerPool) -> None:
+    failing = f'<failure message="{"é" * 300}">{"é" * 300}</failure>'
+    document = junit("".join(f'<testcase name="{n}">{failing}</testcase>' for n in range(10_000)))
+    assert len(await read_junit(document, "/w", pool)) == 10_000
+    lines = "".join(f'<line number="{n}" hits="1"/>' for n in range(1, 400_000))
+    assert (await read_cobertura(cobertura(f'<class filename="a.py">{lines}</class>'), "/w", [], pool)).lines[
+        0
+    ] == 399_999
+
+
+async def test_tests_are_chosen(pool: WorkerPool) -> None:
+    sources = {"a.py": "", "test_a.py": "import a", "test_b.py": ""}
+    chosen = await select_tests([*sources], sources, ["a.py"], RiskLevel.low, {}, pool)
+    assert chosen.tests == ("test_a.py",)
+
+
+async def test_all_tests_are_run_where_choosing_takes_too_long(pool: WorkerPool) -> None:
+    sources = {f"m{n}.py": "x = [1, 2, 3]\n" * 500 for n in range(500)}
+    chosen = await select_tests([*sources], sources, ["m1.py"], RiskLevel.low, {}, pool, seconds=0.05)
+    assert chosen.runs_all
+    assert "did not finish" in chosen.reason

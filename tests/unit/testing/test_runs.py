@@ -1,0 +1,106 @@
+"""What a run of the tests comes to, whatever its reports claim."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.testing import (
+    Coverage,
+    FileCoverage,
+    Framework,
+    Outcome,
+    TestRun,
+    Verdict,
+    diff_coverage,
+    merge,
+    verdict,
+    worst,
+)
+from tests.unit.testing.forging import case, command, run
+
+GOOD, BAD, BROKEN = case("a"), case("b", Outcome.failed), case("c", Outcome.error)
+
+
+@pytest.mark.parametrize(
+    ("given_run", "expected"),
+    [
+        (run(command(0, GOOD)), Verdict.passed),
+        (run(command(0, case("a", Outcome.skipped))), Verdict.passed),
+        (run(command(0)), Verdict.passed),
+        (run(command(1, GOOD, BAD)), Verdict.failed),
+        (run(command(1, GOOD)), Verdict.failed),  # the report claims that all passed
+        (run(command(0, BAD)), Verdict.failed),
+        (run(command(0, BROKEN)), Verdict.failed),
+        (run(command(None, GOOD)), Verdict.failed),
+        (run(command(0, GOOD), command(1, framework=Framework.go)), Verdict.failed),
+        (run(command(0, GOOD), command(1, kind="lint")), Verdict.failed),
+        (run(command(0, GOOD), command(1, kind="coverage")), Verdict.passed),
+        (run(), Verdict.no_tests),
+        (run(command(5)), Verdict.no_tests),
+        (run(command(5, GOOD)), Verdict.failed),
+        (run(command(5, framework=Framework.other)), Verdict.failed),
+        (run(command(1, kind="setup"), command(0, GOOD)), Verdict.not_run),
+        (run(not_run="There is no sandbox."), Verdict.not_run),
+    ],
+)
+def test_an_exit_status_is_never_overridden(given_run: TestRun, expected: Verdict) -> None:
+    assert verdict(given_run) is expected
+
+
+def test_what_passes_when_run_again_is_flaky() -> None:
+    both = merge(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
+    assert both.flaky == ("b",)
+    assert verdict(both) is Verdict.passed
+    assert [each.kind for each in both.commands] == ["test", "retry"]
+    assert not both.failures
+
+
+@pytest.mark.parametrize(
+    ("first", "retried"),
+    [
+        (run(command(1, GOOD, BAD)), run(command(1, BAD))),
+        (run(command(1, BAD, BROKEN)), run(command(1, case("b"), BROKEN))),
+        (run(command(1, BAD)), run(command(1, case("b")))),  # it claims success and fails
+        (run(command(1, BAD)), run(command(0))),  # nothing says that it ran
+        (run(command(1, BAD)), run()),
+        (run(command(1, BAD)), run(command(0, case("b", Outcome.skipped)))),
+        (run(command(1, BAD)), run(command(0, case("b"), BAD))),
+        (run(command(2, BAD)), run(command(0, case("b")))),  # interrupted: others may not have run
+        (run(command(None, BAD)), run(command(0, case("b")))),
+        (run(command(137, BAD, framework=Framework.go)), run(command(0, case("b")))),
+        (run(command(1, GOOD)), run(command(0, GOOD))),  # it failed for a reason no test shows
+        (run(command(1, BAD), command(1, line="npm test")), run(command(0, case("b")))),
+    ],
+)
+def test_a_retry_excuses_nothing_else(first: TestRun, retried: TestRun) -> None:
+    assert verdict(merge(first, retried)) is Verdict.failed
+
+
+def test_a_second_entry_does_not_hide_a_failure() -> None:
+    assert worst([BAD, case("b")]) == worst([case("b"), BAD]) == (BAD,)
+
+
+def test_a_run_survives_being_written_down() -> None:
+    whole = merge(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
+    assert TestRun.model_validate_json(whole.model_dump_json()) == whole
+
+
+def test_diff_coverage_counts_added_executable_lines_only() -> None:
+    coverage = Coverage(files=(FileCoverage(path="a.py", covered=(1, 2), missed=(4, 5, 9)),))
+    found = diff_coverage(coverage, {"a.py": {2, 3, 4, 9}, "b.py": {1}, "c.md": {1}, "tests/test_a.py": {1}})
+    assert (found.covered, found.total, found.uncovered) == (1, 3, {"a.py": (4, 9)})
+    assert found.unmeasured == ("b.py",)
+    assert found.share == pytest.approx(1 / 3)
+    assert diff_coverage(coverage, {}).share is None
+
+
+LINES = st.sets(st.integers(1, 60))
+
+
+@given(LINES, LINES, LINES)
+def test_diff_coverage_adds_up(covered: set[int], missed: set[int], added: set[int]) -> None:
+    file = FileCoverage(path="a.py", covered=tuple(sorted(covered)), missed=tuple(sorted(missed - covered)))
+    found = diff_coverage(Coverage(files=(file,)), {"a.py": added})
+    assert found.total == len(added & (covered | missed))
+    assert found.covered == len(added & covered)
+    assert set(found.uncovered.get("a.py", ())) == added & missed - covered

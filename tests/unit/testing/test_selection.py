@@ -1,0 +1,130 @@
+"""Which tests small, realistic repositories have run for a change."""
+
+import time
+
+import pytest
+
+from agents.testing.selection import Selection, select
+from domain.review import RiskLevel
+
+SOURCES = {
+    "conftest.py": "",
+    "src/shop/__init__.py": "",
+    "src/shop/cart.py": "from . import money\nfrom .deep.rates import rate\n",
+    "src/shop/money.py": "import decimal\n",
+    "src/shop/deep/__init__.py": "",
+    "src/shop/deep/rates.py": "def rate():\n    from ...shop import unknown\n    from .. import late\n",
+    "src/shop/late.py": "",
+    "src/shop/alone.py": "",
+    "src/shop/patched.py": "",
+    "src/mail/__init__.py": "",
+    "src/mail/send.py": "",
+    "tests/unit/conftest.py": "from tests import helpers\n",
+    "tests/helpers.py": "",
+    "tests/unit/test_cart.py": "from shop.cart import Cart\n",
+    "tests/unit/test_money.py": "import shop.money as m\n",
+    "tests/unit/test_mail.py": "def test():\n    with x:\n        if y:\n            import mail.send\n",
+    "tests/unit/test_patched.py": "mock.patch('shop.patched.thing')\n",
+    "tests/unit/test_broken.py": "from shop.money import (\n  a, b)\ndef (:\n",
+    "tests/integration/test_shop.py": "import shop\n",
+    "tests/integration/test_mail_flow.py": "from mail import send\n",
+    "tests/e2e/test_pages.py": "import shop.alone\n",
+}
+OTHERS = [
+    "README.md",
+    "pyproject.toml",
+    "web/sum.ts",
+    "web/sum.test.ts",
+    "web/other.test.ts",
+    "go/a.go",
+    "go/b_test.go",
+]
+PATHS = [*SOURCES, *OTHERS, "go/deep/c_test.go", "templates/page.html"]
+CART, MONEY, MAIL = "tests/unit/test_cart.py", "tests/unit/test_money.py", "tests/unit/test_mail.py"
+BROKEN = "tests/unit/test_broken.py"  # its imports cannot be told
+
+
+def chosen(*changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, list[str]] | None = None) -> Selection:
+    return select(PATHS, SOURCES, changed, level, covered or {})
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ("src/shop/money.py", {CART, MONEY, BROKEN}),
+        ("src/shop/cart.py", {CART, BROKEN}),
+        ("src/shop/late.py", {CART, BROKEN}),  # a relative import within a function, two steps away
+        ("src/mail/send.py", {MAIL, BROKEN, "tests/integration/test_mail_flow.py"}),
+        ("src/shop/patched.py", {"tests/unit/test_patched.py", BROKEN}),
+        (CART, {CART, BROKEN}),
+        ("tests/helpers.py", {CART, MONEY, MAIL, BROKEN, "tests/unit/test_patched.py"}),
+        ("tests/unit/conftest.py", {CART, MONEY, MAIL, BROKEN, "tests/unit/test_patched.py"}),
+        ("web/sum.ts", {"web/sum.test.ts"}),
+        ("go/a.go", {"go/b_test.go"}),
+        ("README.md", set[str]()),
+        ("tests/unit/test_gone.py", set[str]()),
+    ],
+)
+def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]) -> None:
+    found = chosen(changed)
+    assert not found.runs_all
+    assert set(found.tests) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (["templates/page.html"], "nothing is known"),
+        (["go/deep/none/d.go"], "nothing is known"),
+        (["src/shop/money.py", "scripts/unknown.py"], "nothing is known"),
+        (["pyproject.toml"], "concerns all"),
+        (["conftest.py"], "concerns all"),
+        (["uv.lock"], "concerns all"),
+        (["package.json"], "concerns all"),
+        (["requirements/dev.txt"], "concerns all"),
+        (["web/vitest.config.ts"], "concerns all"),
+    ],
+)
+def test_all_are_run_where_choosing_could_lose_one(changed: list[str], why: str) -> None:
+    found = chosen(*changed)
+    assert found.runs_all
+    assert why in found.reason
+
+
+@pytest.mark.parametrize("level", [RiskLevel.high, RiskLevel.critical])
+def test_high_risk_runs_all(level: RiskLevel) -> None:
+    assert chosen("src/shop/money.py", level=level).runs_all
+
+
+def test_medium_risk_runs_related_integration_tests_too() -> None:
+    found = set(chosen("src/shop/money.py", level=RiskLevel.medium).tests)
+    assert found == {CART, MONEY, BROKEN, "tests/integration/test_shop.py", "tests/e2e/test_pages.py"}
+
+
+def test_what_was_covered_earlier_counts() -> None:
+    covered = {f"{MONEY}::test_x": ["templates/page.html"], "tests/gone.py::t": ["templates/page.html"]}
+    assert set(chosen("templates/page.html", covered=covered).tests) == {MONEY, BROKEN}
+
+
+def test_a_deleted_module_is_tested_by_what_still_imports_it() -> None:
+    paths = [path for path in PATHS if path != "src/shop/money.py"]
+    sources = {path: text for path, text in SOURCES.items() if path in paths}
+    assert CART in select(paths, sources, ["src/shop/money.py"], RiskLevel.low, {}).tests
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 50_000, "\0", "x = " + "-" * 100_000 + "1", "\ud800", "import " + "a." * 5_000 + "b"]
+)
+def test_sources_that_cannot_be_parsed_are_survived(text: str) -> None:
+    sources = {"a.py": "", "test_a.py": "import a", "test_b.py": text}
+    assert set(select(list(sources), sources, ["a.py"], RiskLevel.low, {}).tests) >= {"test_a.py"}
+
+
+def test_five_thousand_files_take_seconds() -> None:
+    body = "class A:\n    def run(self, x):\n        return [x + 1 for x in range(10)]\n" * 20
+    sources = {f"p{n % 50}/m{n}.py": f"from p{(n + 1) % 50} import m{n + 1}\n{body}" for n in range(4_900)}
+    sources |= {f"tests/test_{n}.py": f"import p{n % 50}.m{n}\n" for n in range(100)}
+    started = time.monotonic()
+    found = select(list(sources), sources, ["p20/m70.py"], RiskLevel.medium, {})
+    assert set(found.tests) == {f"tests/test_{n}.py" for n in range(71)}
+    assert time.monotonic() - started < 60
