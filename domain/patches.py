@@ -124,6 +124,9 @@ class ChangeSet(BaseModel):
         return ChangeSet(files=tuple(file for file in made.values() if not _is_as_it_was(file)))
 
 
+NOTHING = ChangeSet(files=())
+
+
 def _is_as_it_was(file: ChangedFile) -> bool:
     return file.before == file.after and (file.after is None or file.old_mode in {None, file.mode})
 

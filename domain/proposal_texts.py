@@ -11,6 +11,8 @@ from domain.neutral import code, prose, visible
 from domain.plan import Task, Weighed
 from domain.plan_texts import StepState
 from domain.redaction import outgoing
+from domain.rounds import Bounce
+from domain.runs import Phase
 from domain.verdicts import Reason
 
 TASK = "Forge-Task"
@@ -20,6 +22,7 @@ LONGEST_TITLE = 256  # characters GitHub takes
 LONGEST_SUBJECT = 72
 _LONGEST = 60_000  # characters; GitHub takes 65,536
 _WIDTH = 72
+_MENDED = 20
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Progress:
     :param done: tasks of which the work is over.
     :param tasks: how many there are; 0 before there is a plan.
     :param number: of the pull request, once there is one.
+    :param bounces: how often the change was sent back to be mended.
     """
 
     planning: StepState = StepState.now
@@ -74,6 +78,9 @@ class Progress:
     tasks: int = 0
     pull_request: StepState = StepState.next
     number: int | None = None
+    review: StepState = StepState.next
+    testing: StepState = StepState.next
+    bounces: int = 0
 
 
 # --- the pull request ----------------------------------------------------------------------------------------
@@ -189,6 +196,15 @@ def commit_message(task: Task, run_id: str) -> str:
     return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
 
 
+def mending_message(bounce: Bounce, run_id: str) -> str:
+    """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
+    subject = "Mend what the review found" if bounce.phase is Phase.review else "Mend what the tests found"
+    rows = [_plain(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
+    more = [f"and {len(bounce.to_fix) - len(rows)} more"] if len(bounce.to_fix) > len(rows) else []
+    listed = "\n".join(f"- {row}" for row in (*rows, *more))
+    return "\n\n".join([subject, *([listed] if listed else []), f"{FIXED_BY}: {run_id}"]) + "\n"
+
+
 # --- how far it is -------------------------------------------------------------------------------------------
 
 
@@ -197,7 +213,7 @@ def status(progress: Progress, spent: int) -> str:
 
     :param spent: micro-USD.
     """
-    is_over = progress.pull_request is StepState.done
+    is_over = progress.testing is StepState.done
     head = "Forge proposed a change for this issue" if is_over else "Forge works on this issue"
     hint = "" if is_over else _ASK
     return "\n\n".join([f"**{head}**", "\n".join(_phases(progress)), _footer(spent, hint)])
@@ -211,9 +227,15 @@ def _phases(progress: Progress) -> Sequence[str]:
         phases.append(("Approval of the plan by a person", progress.approval, ""))
     phases.append(("Implementation", progress.implementation, tasks))
     phases.append(("Pull request", progress.pull_request, number))
+    phases.append(("Review", progress.review, _sent_back(progress.bounces)))
+    phases.append(("Tests", progress.testing, ""))
     return [
         f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
     ]
+
+
+def _sent_back(count: int) -> str:
+    return f", sent back {'once' if count == 1 else f'{count} times'}" if count else ""
 
 
 def _tasks(count: int) -> str:
@@ -233,6 +255,39 @@ def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
         _footer(spent),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def taken(number: int, *, spent: int) -> str:
+    """For a draft to whose branch a person pushed: it is theirs."""
+    return (
+        f"**Somebody pushed to the branch of #{number}, so it is theirs now.** Forge overwrites nothing and pushes no "
+        "more; the pull request is reviewed like any other.\n\n"
+        f"**Next:** go on there, and mark it ready for review once it is.\n\n{_footer(spent)}"
+    )
+
+
+def over(number: int, *, is_merged: bool, spent: int) -> str:
+    """For a draft that a person merged or closed while Forge still worked on it."""
+    if is_merged:
+        return f"**#{number} was merged**, so nothing is left to do.\n\n{_footer(spent)}"
+    return (
+        f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should be different, "
+        f"then write `/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def given_up(number: int, *, spent: int) -> str:
+    """For a draft with faults that nobody wanted tried again."""
+    return (
+        f"**#{number} stays a draft:** what its review or its tests found is not mended.\n\n**Next:** go on there by "
+        "hand, or say in a comment here what should be different and write `/forge run`.\n\n"
+        f"{_footer(spent)}"
+    )
+
+
+def waits_for_review(number: int) -> str:
+    """What the comment says below the progress while only a person can bring the review further."""
+    return f"**Waiting for people:** the review of #{number} has a question that only a person can answer. It is there."
 
 
 def branch_moved(branch: str, *, spent: int) -> str:

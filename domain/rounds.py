@@ -1,8 +1,8 @@
 """What the run of an issue does next with the pull request it proposed, as one small pure machine (SPEC P3).
 
-    review ── approved ──→ testing ── passed ──→ ready
-      ↑ └─ changes asked for ─┐ └─ failed ─┐
-      └───────── fix ←────────┴────────────┘   at most 3 times for reviews and 2 for tests; then people are asked
+review ── approved ──→ testing ── passed ──→ ready
+  ↑ └─ changes asked for ─┐ └─ failed ─┐
+  └───────── fix ←────────┴────────────┘   at most 3 times for reviews and 2 for tests; then people are asked
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class Reviewed(StrEnum):
     person = "person"  # only a person can bring it further
 
 
-class Tested(StrEnum):
+class Proof(StrEnum):
     """What the tests of the proposed head came to."""
 
     pending = "pending"
@@ -57,7 +57,7 @@ class Standing(BaseModel):
     is_merged: bool = False
     head: Owner = Owner.run
     reviewed: Reviewed = Reviewed.pending
-    tested: Tested = Tested.pending
+    tested: Proof = Proof.pending
     to_fix: tuple[ToFix, ...] = ()
 
 
@@ -105,7 +105,7 @@ def next_step(now: Standing, head: str, bounces: Sequence[Bounce]) -> tuple[Step
         return _sent_back(Phase.review, head, bounces), Phase.review
     if now.reviewed is not Reviewed.approved:
         return Step.wait, Phase.review
-    if now.tested is Tested.failed:
+    if now.tested is Proof.failed:
         return _sent_back(Phase.testing, head, bounces), Phase.testing
     return _AFTER_TESTS[now.tested], Phase.testing
 
@@ -118,9 +118,9 @@ def _sent_back(phase: Phase, head: str, bounces: Sequence[Bounce]) -> Step:
 
 
 _AFTER_TESTS = {
-    Tested.pending: Step.test,
-    Tested.passed: Step.ready,
-    Tested.missing: Step.ready,
-    Tested.unfixable: Step.help,
-    Tested.unable: Step.unproved,
+    Proof.pending: Step.test,
+    Proof.passed: Step.ready,
+    Proof.missing: Step.ready,
+    Proof.unfixable: Step.help,
+    Proof.unable: Step.unproved,
 }

@@ -45,6 +45,7 @@ class ReasonCode(StrEnum):
     stuck = "stuck"  # an agent does not get on
     planned = "planned"  # only a plan was asked for, and it is there
     questions = "questions"  # an issue leaves open what is wanted
+    in_review = "in_review"  # waiting for the review of its own pull request
     proposed = "proposed"  # there is a pull request
     unchanged = "unchanged"  # nothing came of an issue that could be proposed
     branch_moved = "branch_moved"  # a person changed Forge's branch

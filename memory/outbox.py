@@ -11,7 +11,10 @@ from domain.errors import Superseded
 from domain.ids import new_id
 from domain.runs import Run
 from memory.database import Database, insert_new
-from memory.tables import OutboxRow, PullRequestRow
+from memory.tables import OutboxRow, PullRequestRow, RunRow
+
+PULL_REQUEST = "pull_request"
+"""The kind of write that opens a pull request; its number is kept."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,17 @@ async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bo
 async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
     """Whether a write is known to have taken effect."""
     return "done" in await _states(database, owner, step, kind)
+
+
+async def proposed_by(database: Database, repository_id: int, number: int) -> str | None:
+    """The run that opened a pull request; None if none did."""
+    query = (
+        select(OutboxRow.run_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(OutboxRow.kind == PULL_REQUEST, OutboxRow.remote_id == number, RunRow.repository_id == repository_id)
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query)
 
 
 async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:

@@ -42,6 +42,7 @@ from pipeline.going_on import go_on, queue
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.obey import Obedience
+from pipeline.owning import tell_owner
 from pipeline.purging import purge
 from pipeline.services import Services
 from pipeline.signs import close_sign, open_sign
@@ -169,6 +170,8 @@ class Dispatch:
         if waiting is not None:
             run, cause = cast(list[Any], waiting)
             await go_on(Run.model_validate(run), str(cause))
+        if is_judged:
+            await tell_owner(self._services, self._journal, repository, number, self._guid)
 
     async def _at_gate(self, repository: RepositoryRef, number: int, is_judged: bool) -> JsonValue:
         """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
@@ -302,6 +305,7 @@ class Dispatch:
             ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
             if ended is not None and look is not None:
                 await self._learn(command, look.pull_request)
+        await tell_owner(self._services, self._journal, command.repository, command.number, self._guid)
         return _ended(len(ended))
 
     async def _end_issue(self, command: EndIssue) -> str:

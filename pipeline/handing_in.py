@@ -1,6 +1,7 @@
 """Hands in what an issue's run made: a branch and a draft pull request, or why there is none."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -18,15 +19,22 @@ from pipeline.planning import Begun, Ended
 from pipeline.proposing import Placed, Proposal
 from pipeline.services import Services
 from pipeline.status import IssueStatus
-from safety.planning import needs_approval
 from workspace.mirror import Mirror
 from workspace.pushing import Moved
 
 _UNVERIFIED = ("Forge did not run the tests of this repository: look at the checks below, or run them by hand.",)
 
 
+@dataclass(frozen=True)
+class Opened:
+    """The run's pull request."""
+
+    number: int
+    branch: str
+
+
 class HandingIn:
-    """The last phase of an issue's run.
+    """Brings what an issue's run made before people.
 
     :param conditions: of people who approved the plan.
     """
@@ -49,8 +57,8 @@ class HandingIn:
         self._proposal = Proposal(services, run)
         self._status = IssueStatus(services, run)
 
-    async def hand_in(self, built: Built) -> Ended:
-        """Propose what was made, also where it is only a part; how the run ends."""
+    async def hand_in(self, built: Built) -> Opened | Ended:
+        """Propose what was made, also where it is only a part, or push what was made since; how the run ends else."""
         work = _work(self._plan, built)
         if built.head == self._run.base_sha:
             unchanged = proposal_texts.nothing_changed(work, spent=await self._status.spent())
@@ -58,14 +66,8 @@ class HandingIn:
         placed = await self._journal.step("push the branch", lambda: self._push(built.head))
         if not isinstance(placed, str):
             return await self._not_pushed(placed)
-        tests = tuple(dict.fromkeys(path for each in built.finished for path in each.worked.tests_added))
-        opened = await self._journal.step("open the pull request", lambda: self._open(placed, work, tests))
-        text = await self._status.proposed(
-            int(str(opened)), len(built.finished), len(work), approved=needs_approval(self._plan.level)
-        )
-        if built.ended is not None:
-            return Ended(built.ended.state, built.ended.reason, f"{text}\n\n{built.ended.text}")
-        return Ended(RunState.completed, ReasonCode.proposed, text)
+        opened = await self._journal.step("open the pull request", lambda: self._open(placed, work, built.tests_added))
+        return Opened(int(str(opened)), placed)
 
     async def _push(self, head: str) -> JsonValue:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""

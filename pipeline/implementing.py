@@ -1,7 +1,6 @@
 """The second phase of an issue's run: each task of the plan becomes a commit, made of diffs judged one by one."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -15,15 +14,17 @@ from agents.tools.reading import reading
 from agents.turns import Assignment
 from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
-from domain.patches import Areas, ChangeSet, blocking
-from domain.plan import Task, Weighed, in_order
+from domain.patches import NOTHING, Areas, ChangeSet, blocking
+from domain.plan import Task, TaskId, Weighed, in_order
 from domain.ports import Signature
 from domain.redaction import outgoing
+from domain.rounds import Bounce
 from domain.runs import Phase, ReasonCode, Run, RunState
-from domain.work import Worked, mistakes
+from domain.work import ToFix, Worked, mistakes
 from memory import runs
 from pipeline.agent_steps import AgentSteps
 from pipeline.drawing import mirror_of
+from pipeline.helping import Helping
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
 from pipeline.planning import Begun, Ended, not_finished
@@ -46,15 +47,45 @@ class Finished:
 
 @dataclass(frozen=True)
 class Built:
-    """What came of a plan.
+    """What came of a plan so far.
 
     :param head: the last commit; the base where nothing changed.
-    :param ended: why not every task was worked on, if that is so.
+    :param earlier: the commits before it.
+    :param whole: all that changed since the base.
+    :param mended: what was done about each time the change was sent back.
+    :param ended: why not everything was worked on, if that is so.
     """
 
     head: str
-    finished: tuple[Finished, ...]
+    earlier: tuple[str, ...] = ()
+    whole: ChangeSet = NOTHING
+    finished: tuple[Finished, ...] = ()
+    mended: tuple[Worked, ...] = ()
     ended: Ended | None = None
+
+    @property
+    def tests_added(self) -> tuple[str, ...]:
+        """Paths of the files with tests, each once."""
+        every = (*(each.worked for each in self.finished), *self.mended)
+        return tuple(dict.fromkeys(path for worked in every for path in worked.tests_added))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A piece of work that becomes one commit.
+
+    :param key: names it in the journal.
+    """
+
+    key: str
+    told: ImplementationTask
+    message: str
+
+    def again(self, attempts: int, why: str) -> "_Piece":
+        """The same after so many attempts, the last of which came to nothing."""
+        failed = ToFix(path="", rule=f"attempt {attempts}", message=f"It came to nothing: {why}")
+        told = self.told.model_copy(update={"to_fix": (*self.told.to_fix, failed)})
+        return replace(self, key=f"again {attempts} {self.key}", told=told)
 
 
 class Implementing:
@@ -78,54 +109,79 @@ class Implementing:
         self._configuration = begun.configuration
         self._plan = plan.plan
         self._status = IssueStatus(services, run)
+        self._helping = Helping(services, journal, run)
 
     async def carry_out(self) -> Built:
         """Work on one task after the other; what was finished counts, also where the rest was not."""
+        built = Built(self._run.base_sha)
+        for task in in_order(self._plan):
+            message = proposal_texts.commit_message(task, self._run.id)
+            piece = _Piece(f"implement {task.id}", self._told(task.id, built), message)
+            built, worked = await self._add(built, piece)
+            if worked is None:
+                break
+            built = replace(built, finished=(*built.finished, Finished(task, worked)))
+        return built
+
+    async def mend(self, built: Built, bounce: Bounce) -> Built:
+        """Have mended what a review or a test found: one more commit."""
+        told = self._told(None, built).model_copy(update={"to_fix": bounce.to_fix})
+        message = proposal_texts.mending_message(bounce, self._run.id)
+        built, worked = await self._add(built, _Piece(f"mend {len(built.mended) + 1}", told, message))
+        return built if worked is None else replace(built, mended=(*built.mended, worked))
+
+    async def _add(self, built: Built, piece: _Piece) -> tuple[Built, Worked | None]:
+        """One more piece on top; without what came of it where the agent did not get through."""
         model = self._services.models.choose(Strength.strong)
         if isinstance(model, Unusable):
             ended = Ended(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
-            return Built(self._run.base_sha, (), ended)
+            return replace(built, ended=ended), None
         mirror = await surely(lambda: mirror_of(self._services, self._run))
+        draft = Draft(mirror, built.head, self._areas)
+        done = await self._work(piece, draft, model)
+        attempts = 1
+        while isinstance(done, Stuck) and await self._may_retry(piece, attempts, done):
+            draft = Draft(mirror, built.head, self._areas)
+            done = await self._work(piece.again(attempts, done.why), draft, model)
+            attempts += 1
+        if not isinstance(done, Done):
+            return replace(built, ended=await not_finished(self._status, done)), None
+        change = await draft.change()
+        whole = built.whole.then(change)
+        await self._require_allowed(mirror, whole)
+        if not change.files:
+            return built, done.value
         author = Signature.model_validate(await self._journal.step("who commits", self._author))
-        head, whole, finished = self._run.base_sha, ChangeSet(files=()), list[Finished]()
-        for task in in_order(self._plan):
-            draft = Draft(mirror, head, self._areas)
-            ended = await self._work(task, draft, finished, model)
-            if not isinstance(ended, Done):
-                return Built(head, tuple(finished), await not_finished(self._status, ended))
-            change = await draft.change()
-            whole = whole.then(change)
-            await self._require_allowed(mirror, whole)
-            head = await self._committed(task, mirror, author, draft.base, change)
-            finished.append(Finished(task, ended.value))
-        return Built(head, tuple(finished))
+        began = await runs.began(self._services.database, self._run.id) or self._services.clock.now()
+        head = await mirror.commit_change(draft.base, change, piece.message, author, began)
+        return replace(built, head=head, earlier=(*built.earlier, built.head), whole=whole), done.value
 
-    async def _work(
-        self, task: Task, draft: Draft, finished: Sequence[Finished], model: LanguageModel
-    ) -> Done[Worked] | Stuck | Stopped:
-        """Let the implementer work on one task."""
+    async def _work(self, piece: _Piece, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
+        """Let the implementer work on one piece."""
         never = self._configuration.review.never_send
         tools = (*reading(draft.snapshot, never_send=never, redact=outgoing), patching(draft, redact=outgoing))
         assignment = Assignment(
-            key=f"implement {task.id}",
-            instructions=implementer.instructions(),
-            content=implementer.content(self._told(task, finished), outgoing),
+            key=piece.key, instructions=implementer.instructions(), content=implementer.content(piece.told, outgoing)
         )
-        phase, scope = Phase.implementation, f"{assignment.key} "
-        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, scope)
+        phase = Phase.implementation
+        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, f"{piece.key} ")
         steps = AgentSteps(self._services, self._journal, self._run, phase, paying, assignment, Worked, tools, model)
         return await work(Agent(Worked, tools, mistakes), OnDraft(steps, draft))
 
-    def _told(self, task: Task, finished: Sequence[Finished]) -> ImplementationTask:
+    async def _may_retry(self, piece: _Piece, attempts: int, stuck: Stuck) -> bool:
+        phase = Phase.implementation
+        return await self._helping.may_retry(self._configuration, phase, piece.key, attempts, stuck.why)
+
+    def _told(self, task: TaskId | None, built: Built) -> ImplementationTask:
         return ImplementationTask(
             plan=self._plan,
-            task=task.id,
-            done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in finished),
+            task=task,
+            done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in built.finished),
             protected=self._configuration.paths.protected,
         )
 
     async def _require_allowed(self, mirror: Mirror, whole: ChangeSet) -> None:
-        """That all tasks together may be pushed, although each might be by itself: they are too much, say.
+        """That all pieces together may be pushed, although each might be by itself: they are too much, say.
 
         :raises ForgeError: they may not.
         """
@@ -136,14 +192,6 @@ class Implementing:
 
     async def _author(self) -> JsonValue:
         return (await self._services.host.signature(self._run.repository)).model_dump(mode="json")
-
-    async def _committed(self, task: Task, mirror: Mirror, author: Signature, base: str, change: ChangeSet) -> str:
-        """The commit of a task; the one before, if it changed nothing."""
-        if not change.files:
-            return base
-        began = await runs.began(self._services.database, self._run.id)
-        message = proposal_texts.commit_message(task, self._run.id)
-        return await mirror.commit_change(base, change, message, author, began or self._services.clock.now())
 
     @property
     def _areas(self) -> Areas:

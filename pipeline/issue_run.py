@@ -1,34 +1,42 @@
 """The run of one issue, as a durable workflow that reads from top to bottom."""
 
+from dataclasses import replace
+from functools import partial
+
 from pydantic import JsonValue
 
-from domain import plan_texts
+from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
 from domain.gates import Gate, GateState
 from domain.plan import Weighed
 from domain.plan_texts import Afterwards, StepState
 from domain.proposal_texts import Progress
+from domain.rounds import Bounce, Reviewed, Standing, Step, next_step
 from domain.runs import ReasonCode, Run, RunState, Trigger
+from memory import checkpoints
 from pipeline.gates import show_all
-from pipeline.handing_in import HandingIn
-from pipeline.implementing import Implementing
+from pipeline.handing_in import HandingIn, Opened
+from pipeline.helping import Helping
+from pipeline.implementing import Built, Implementing
 from pipeline.planning import Begun, Ended, Planning
+from pipeline.proving import Proving
 from pipeline.running import Running, said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 
 
 class IssueRun(Running):
-    """One run of one issue: plan, ask people where the risk is high, implement, propose."""
+    """One run of one issue: plan, ask people where the risk is high, implement, propose, mend until it is proved."""
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         super().__init__(services, run, workflow_id)
         self._status = IssueStatus(services, run)
         self._planning = Planning(services, self._journal, run)
+        self._helping = Helping(services, self._journal, run)
         self._progress = Progress()
 
     async def _work(self) -> str:
-        await self._journal.step("begin", self._begin)
+        answered = await self._journal.step("begin", self._begin)
         begun = Begun.model_validate(await self._journal.step("read the issue", self._planning.read))
         if begun.paused_by is not None:
             text = plan_texts.stopped(ReasonCode.paused, spent=0)
@@ -41,10 +49,13 @@ class IssueRun(Running):
         if self._run.trigger is Trigger.plan:
             await self._planning.post(begun, plan, Afterwards.ends)
             return await self._end(Ended(RunState.completed, ReasonCode.planned, ""))
-        return await self._decided(begun, plan)
+        return await self._decided(begun, plan, answered)
 
-    async def _decided(self, begun: Begun, plan: Weighed) -> str:
-        """Go on with the plan as people decided, or wait for them."""
+    async def _decided(self, begun: Begun, plan: Weighed, answered: JsonValue) -> str:
+        """Go on with the plan as people decided, or wait for them.
+
+        :param answered: how many questions they answered so far.
+        """
         gate = await self._planning.approval(begun, plan)
         if gate is not None and gate.is_waiting:
             await self._journal.step("say what it waits for", lambda: said(self._say_what_it_waits_for(gate)))
@@ -56,12 +67,75 @@ class IssueRun(Running):
         conditions = (gate.conditions,) if gate is not None and gate.conditions else ()
         approval = None if gate is None else StepState.done
         await self._show(
-            "implements",
+            f"implements after {answered}",
             Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks)),
         )
-        built = await Implementing(self._services, self._journal, self._run, begun, plan).carry_out()
+        implementing = Implementing(self._services, self._journal, self._run, begun, plan)
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
-        return await self._end(await handing_in.hand_in(built))
+        return await self._carried_out(begun, implementing, handing_in)
+
+    async def _carried_out(self, begun: Begun, implementing: Implementing, handing_in: HandingIn) -> str:
+        """Implement, propose, and mend what the review and the tests find, as far as that goes now."""
+        built = await implementing.carry_out()
+        bounces = [
+            Bounce.model_validate(each) for each in await self._journal.listed("what was sent back", self._known)
+        ]
+        for bounce in bounces:
+            built = await implementing.mend(built, bounce)
+        while True:
+            opened = await handing_in.hand_in(built)
+            if isinstance(opened, Ended):
+                return await self._end(opened)
+            self._progress = _proposed(self._progress, built, opened, len(bounces))
+            if built.ended is not None:
+                return await self._end(await self._with_part(built.ended))
+            standing = await self._standing(built, opened)
+            step, phase = next_step(standing, built.head, bounces)
+            if step is Step.wait:
+                return await self._wait_for_review(built, opened, standing)
+            if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
+                step = Step.unproved
+            if step not in {Step.fix, Step.help}:
+                return await self._end(await self._proved(step, opened))
+            bounce = Bounce(phase=phase, head=built.head, to_fix=standing.to_fix)
+            await self._journal.step("send it back", partial(self._send_back, bounce, len(bounces)))
+            bounces.append(bounce)
+            await self._show(f"mends {len(bounces)}", _mending(self._progress, len(bounces)))
+            built = await implementing.mend(built, bounce)
+
+    async def _standing(self, built: Built, opened: Opened) -> Standing:
+        proving = Proving(self._services, self._run, opened)
+        return Standing.model_validate(await self._journal.step("how it stands", lambda: proving.look(built)))
+
+    async def _wait_for_review(self, built: Built, opened: Opened, standing: Standing) -> str:
+        asks = standing.reviewed is Reviewed.person
+        text = await self._status.told(self._progress)
+        if asks:
+            text = f"{text}\n\n{proposal_texts.waits_for_review(opened.number)}"
+        step = f"in review {built.head}{' by people' if asks else ''}"
+        await self._journal.step("say that it is reviewed", lambda: said(self._status.show(step, text)))
+        return await self._wait(ReasonCode.in_review)
+
+    async def _proved(self, step: Step, opened: Opened) -> Ended:
+        """How the run ends once nothing is left to mend, or to be mended by it."""
+        number, spent = opened.number, await self._status.spent()
+        if step is Step.ready:
+            await self._journal.step("mark it ready", lambda: said(self._mark_ready(number)))
+            over = replace(self._progress, review=StepState.done, testing=StepState.done)
+            return Ended(RunState.completed, ReasonCode.proposed, await self._status.told(over))
+        if step is Step.merged:
+            text = proposal_texts.over(number, is_merged=True, spent=spent)
+            return Ended(RunState.completed, ReasonCode.proposed, text)
+        if step is Step.closed:
+            text = proposal_texts.over(number, is_merged=False, spent=spent)
+            return Ended(RunState.cancelled, ReasonCode.closed, text)
+        if step is Step.taken:
+            return Ended(RunState.completed, ReasonCode.branch_moved, proposal_texts.taken(number, spent=spent))
+        return Ended(RunState.failed, ReasonCode.stuck, proposal_texts.given_up(number, spent=spent))
+
+    async def _with_part(self, ended: Ended) -> Ended:
+        """An end before everything was worked on, below what there is."""
+        return replace(ended, text=f"{await self._status.told(self._progress)}\n\n{ended.text}")
 
     async def _end(self, ended: Ended) -> str:
         """End the run, and say so in its comment.
@@ -78,11 +152,29 @@ class IssueRun(Running):
         self._progress = progress
         await self._journal.step("say how far it is", lambda: said(self._status.tell(step, progress)))
 
+    # --- steps -------------------------------------------------------------------------------------------------
+
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
-        await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
-        await self._status.tell(f"began {self._journal.workflow_id}", self._progress)
+        asked = await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
+        await self._status.tell("began", self._progress)
+        return sum(not gate.is_waiting for gate in asked)
+
+    async def _known(self) -> JsonValue:
+        return [
+            each.model_dump(mode="json") for each in await checkpoints.sent_back(self._services.database, self._run)
+        ]
+
+    async def _send_back(self, bounce: Bounce, count: int) -> JsonValue:
+        await checkpoints.send_back(self._services.database, self._run, bounce, count, self._services.clock.now())
         return None
+
+    async def _mark_ready(self, number: int) -> None:
+        async def write() -> int:
+            await self._services.host.mark_ready(self._run.repository, number)
+            return number
+
+        await self._services.publisher.once(self._run, "ready", "pull_request_state", _no_trace, write)
 
     async def _say_what_it_waits_for(self, gate: Gate) -> None:
         await self._status.wait(gate, self._progress)
@@ -93,6 +185,28 @@ class IssueRun(Running):
 
     async def _close(self) -> None:
         await self._status.close()
+
+
+async def _no_trace() -> int | None:
+    """It may be said twice; what is ready stays so."""
+    return None
+
+
+def _proposed(progress: Progress, built: Built, opened: Opened, bounces: int) -> Progress:
+    done = StepState.done
+    return replace(
+        progress,
+        implementation=done,
+        done=len(built.finished),
+        pull_request=done,
+        number=opened.number,
+        review=StepState.now if built.ended is None else StepState.next,
+        bounces=bounces,
+    )
+
+
+def _mending(progress: Progress, bounces: int) -> Progress:
+    return replace(progress, implementation=StepState.now, review=StepState.next, bounces=bounces)
 
 
 _REFUSED = {

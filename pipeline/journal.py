@@ -65,6 +65,10 @@ class WorkflowJournal:
                     raise
                 await self._pause(pause, error.message)
 
+    async def listed(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> list[JsonValue]:
+        """A step that answers a list; see :meth:`step`."""
+        return cast(list[JsonValue], await self.step(key, call))
+
     async def once(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         """A step that is not repeated when it fails, for what can wait or be done by somebody else.
 

@@ -19,7 +19,7 @@ MOST_NAMES = 10
 
 _THERE = 1  # what the outbox keeps of a write that has no number on GitHub
 _MOST_COMMITS = 200  # of a run that are looked at for the last one it pushed
-_PUSH, _PULL_REQUEST = "push", "pull_request"
+_PUSH = "push"
 
 
 class NotProposed(ForgeError):
@@ -93,7 +93,7 @@ class Proposal:
                 raise await self._not_opened(branch, error) from error
             return made.number
 
-        number = await self.services.publisher.once(self.run, "propose", _PULL_REQUEST, find, create)
+        number = await self.services.publisher.once(self.run, "propose", outbox.PULL_REQUEST, find, create)
         return await host.pull_request(repository, number)
 
     async def _push(self, mirror: Mirror, sha: str, branch: str, expected: str | None) -> Placed | Moved | Refused:

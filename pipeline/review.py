@@ -20,6 +20,7 @@ from pipeline.beginning import Settings, begun
 from pipeline.drawing import Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
+from pipeline.owning import tell_owner
 from pipeline.publish import choose_inline
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.running import Running
@@ -37,6 +38,14 @@ class ReviewRun(Running):
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         super().__init__(services, run, workflow_id)
         self._drawing = Drawing(services, run)
+
+    async def execute(self) -> str:
+        """See :meth:`Running.execute`; the run of an issue learns what became of the pull request it proposed."""
+        ended = await super().execute()
+        await tell_owner(
+            self._services, self._journal, self._run.repository, self._run.number, self._journal.workflow_id
+        )
+        return ended
 
     async def _work(self) -> str:
         await self._journal.step("begin", self._begin)

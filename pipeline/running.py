@@ -79,7 +79,11 @@ class Running(ABC):
 
     async def _wait_for_a_person(self) -> str:
         """Free this run's place until somebody answers; the answer queues the run again."""
-        await self._journal.step("wait for a person", lambda: self._move(RunState.waiting, ReasonCode.gate))
+        return await self._wait(ReasonCode.gate)
+
+    async def _wait(self, reason: ReasonCode) -> str:
+        """Free this run's place until something happens that queues the run again."""
+        await self._journal.step(f"wait: {reason.value}", lambda: self._move(RunState.waiting, reason))
         self._is_over = True
         return RunState.waiting.value
 

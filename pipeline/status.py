@@ -8,7 +8,6 @@ from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
 from domain.neutral import code
-from domain.plan_texts import StepState
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
@@ -41,22 +40,15 @@ class IssueStatus:
 
     async def tell(self, step: str, progress: Progress) -> None:
         """Say in the comment how far the run is; see :meth:`show`."""
-        await self.show(step, await self._of(progress))
+        await self.show(step, await self.told(progress))
 
     async def wait(self, gate: Gate, progress: Progress) -> None:
         """Say in the comment which decision the run waits for."""
         waits = f"**Waiting for a decision:** {code(gate.name)}, asked in the comment below."
-        await self.show(f"waits for {gate.id}", f"{await self._of(progress)}\n\n{waits}")
+        await self.show(f"waits for {gate.id}", f"{await self.told(progress)}\n\n{waits}")
 
-    async def proposed(self, number: int, done: int, tasks: int, *, approved: bool) -> str:
-        """The text of a run that opened a pull request.
-
-        :param approved: by a person.
-        """
-        step = StepState.done
-        return await self._of(Progress(step, step if approved else None, step, done, tasks, step, number))
-
-    async def _of(self, progress: Progress) -> str:
+    async def told(self, progress: Progress) -> str:
+        """The text that says how far the run is."""
         spent = await self.spent()
         if self.run.trigger is Trigger.plan:
             return plan_texts.progress([("Planning", progress.planning)], spent)

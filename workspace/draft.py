@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 
-from domain.patches import LIMITS, Areas, ChangeSet, PatchLimits, Violation, blocking
+from domain.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
 from domain.ports import Signature
 from workspace import bases, commits, patching
 from workspace.objects import Objects
@@ -15,7 +15,6 @@ from workspace.snapshot import Snapshot
 from workspace.tree import Tree
 from workspace.validate import Judged, judge, validate
 
-_NOTHING = ChangeSet(files=())
 # Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
 _AUTHOR = Signature(name="forge", email="forge@localhost")
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
@@ -110,7 +109,7 @@ class Draft:
 
     @property
     def _whole(self) -> ChangeSet:
-        return self._steps[-1].whole if self._steps else _NOTHING
+        return self._steps[-1].whole if self._steps else NOTHING
 
     async def _apply(self, diff: bytes) -> Judged:
         judged = await self._judged(diff)

@@ -47,13 +47,13 @@ def proposed(asked: Asked) -> PullRequest:
 
 
 async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel) -> None:
-    """A draft that closes the issue, with a commit for the task, reviewed like any other."""
+    """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
     asked = await opened(read)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.says(asked.alice, "/forge run")
     pull = proposed(asked)
-    assert (pull.head_ref, pull.draft) == ("forge/1-discounts", True)
+    assert (pull.head_ref, pull.draft) == ("forge/1-discounts", False)
     assert (pull.body or "").startswith("Closes #1\n")
     assert "- [x] **T1** Take a discount off the total" in (pull.body or "")
     assert "Forge did not run the tests of this repository" in (pull.body or "")
@@ -88,7 +88,6 @@ async def test_a_label_asks_for_it_too(read: Story, model: ScriptedModel) -> Non
     await asked.alice.label(asked.issue, "Forge")
     await read.rest()
     read.answers(asked.issue)
-    assert proposed(asked).draft
     read.comments(proposed(asked))
 
 
@@ -131,18 +130,36 @@ async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> N
 
 
 async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, model: ScriptedModel) -> None:
-    """The task that was finished before is proposed; the other one is said to be missing."""
+    """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
     asked = await opened(read)
     model.when("Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
     await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == ["help_needed"]
+    await asked.says(asked.alice, "/forge reject help_needed Leave it")
     pull = proposed(asked)
+    assert pull.draft
     assert "- [ ] **T2** Print it" in (pull.body or "")
     assert "does not get on" in asked.status
     assert f"#{pull.number}" in asked.status
     run = next(each for each in await read.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("failed", "stuck")
+    read.comments(pull)
+
+
+async def test_an_implementer_that_gets_stuck_is_helped(read: Story, model: ScriptedModel) -> None:
+    """A person says what to do, and the same task is tried once more with these words."""
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert "said something 3 times in a row without doing anything" in read.questions(asked.issue)[-1].body
+    await asked.says(asked.alice, "/forge approve with: a default of zero is fine")
+    assert "a default of zero is fine" in model.calls[-1].content
+    pull = proposed(asked)
+    assert not pull.draft
+    assert f"#{pull.number}" in asked.status
     read.comments(pull)
 
 

@@ -1,6 +1,7 @@
 """What the result of an issue's run says: readable where it is ordinary, and inert whatever others wrote."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from inline_snapshot import snapshot
@@ -269,6 +270,8 @@ def test_progress_in_plain_words() -> None:
 - [ ] Planning: now
 - [ ] Implementation: next
 - [ ] Pull request: next
+- [ ] Review: next
+- [ ] Tests: next
 
 <sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
@@ -279,15 +282,24 @@ def test_progress_in_plain_words() -> None:
 - [x] Approval of the plan by a person: done
 - [ ] Implementation: now, 1 of 3 tasks
 - [ ] Pull request: next
+- [ ] Review: next
+- [ ] Tests: next
 
 <sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
-    assert texts.status(Progress(done, None, done, 1, 1, done, number=14), 1_250_000) == snapshot("""\
+    proposed = Progress(done, None, done, 1, 1, done, 14, review=now, bounces=2)
+    assert texts.status(proposed, 0).splitlines()[4:7] == snapshot(
+        ["- [x] Pull request: done, #14", "- [ ] Review: now, sent back 2 times", "- [ ] Tests: next"]
+    )
+    over = replace(proposed, review=done, testing=done, bounces=1)
+    assert texts.status(over, 1_250_000) == snapshot("""\
 **Forge proposed a change for this issue**
 
 - [x] Planning: done
 - [x] Implementation: done, 1 of 1 task
 - [x] Pull request: done, #14
+- [x] Review: done, sent back once
+- [x] Tests: done
 
 <sub>Spent by this run so far: 1.25 USD.</sub>\
 """)
