@@ -1,0 +1,336 @@
+"""Asks a model what failures mean, and believes of its answer what fits: root causes, and fixes it is sure of."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+
+from agents.asking import Question
+from agents.model_review.questions import framed, without_hidden
+from agents.model_review.reading import Reading, Size, plan
+from agents.model_review.rendering import Redact, clean
+from agents.prompts import prompt
+from agents.testing.classes import exception_line, first_look
+from domain.changes import Change
+from domain.globs import matches
+from domain.neutral import visible
+from domain.paths import is_source, namesake
+from domain.redaction import outgoing
+from domain.testing import (
+    LAST_LINE,
+    LONGEST_DETAILS,
+    LONGEST_ID,
+    Analysis,
+    CommandResult,
+    FailureClass,
+    Outcome,
+    TestCase,
+    TestRun,
+)
+from domain.work import ToFix
+
+FIXABLE = 0.7
+"""A fix that is surer than this sends the work back to the implementer (SPEC P3)."""
+LACKS_SOMETHING = 0.6
+"""A first look as sure as this that the environment lacks something is not turned into a bug that is fixable."""
+MOST_TESTS = 10
+MOST_COMMANDS = 5
+
+_SIZE = Size(question=8_000, questions=1, context=0, least_context=0)  # of the diff
+_DETAILS = 2_000  # characters of the end of a trace or an output that are shown
+_FIRST_LOOK = 300
+_NOT_SHOWN = 20  # files that are named
+_WHAT, _CAUSE, _FIX = 300, 600, 900  # characters; together what the implementer is shown of one thing to fix
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
+_NAME = re.compile(r"[\w./@+-]{2,500}")
+
+
+# --- what failed -------------------------------------------------------------------------------------------
+
+
+def what_failed(run: TestRun) -> tuple[TestCase, ...]:
+    """The tests that failed, and a case for each failed command that none of them accounts for.
+
+    Such a case has the command's line as its id.
+    """
+    tests = run.failures
+    return (*tests, *_commands(run, {case.id for case in tests}))
+
+
+def _commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
+    """:param failed: ids of the tests that failed."""
+    unique: dict[str, TestCase] = {}
+    for command in run.failed_commands:
+        case = _as_case(command)
+        if case.id not in failed and not any(each.outcome.is_bad and each.id in failed for each in command.cases):
+            unique.setdefault(case.id, case)
+    return tuple(unique.values())
+
+
+def _as_case(command: CommandResult) -> TestCase:
+    ended = "timed out or was stopped" if command.exit_status is None else f"ended with status {command.exit_status}"
+    return TestCase(
+        id=command.line[:LONGEST_ID] or command.kind,
+        outcome=Outcome.error,
+        message=f"The {command.kind} command {ended}, and no failed test says why.",
+        details=outgoing(visible(command.output))[-LONGEST_DETAILS:],
+    )
+
+
+# --- the question ------------------------------------------------------------------------------------------
+
+
+class AnalysisQuestion(Question):
+    """A question for what failures mean.
+
+    :param tests: ids of what failed, in the order of the numbers it is shown under, from 1.
+    :param paths: files it was shown or that failed, in which a fix may be placed.
+    """
+
+    tests: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+def question(
+    run: TestRun, looked: Sequence[Analysis], change: Change, redact: Redact, never_send: Sequence[str] = ()
+) -> AnalysisQuestion | None:
+    """The question what the failures of a run mean; None where nothing failed. The same for the same run.
+
+    :param looked: what a first look made of them.
+    :param change: what was tested.
+    :param redact: takes credentials out of a text.
+    :param never_send: glob patterns of files whose content must not leave.
+    """
+    tests = sorted(run.failures, key=_far_from(change))
+    commands = _commands(run, {case.id for case in tests})
+    shown = (*tests[:MOST_TESTS], *commands[:MOST_COMMANDS])
+    if not shown:
+        return None
+    reading = plan(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+    parts = [
+        *_diff(change, reading),
+        "== what failed",
+        *_all_told(shown, {each.test_id: each for each in looked}, redact, never_send),
+        *_left_out(len(tests) - MOST_TESTS, "failed tests"),
+        *_left_out(len(commands) - MOST_COMMANDS, "failed commands"),
+    ]
+    return AnalysisQuestion(
+        key="model analysis of failures",
+        instructions=prompt("analyse"),
+        content=framed(redact("\n".join(parts))),
+        max_output_tokens=500 + 400 * len(shown),
+        tests=tuple(case.id for case in shown),
+        paths=_paths(reading, shown),
+    )
+
+
+def _paths(reading: Reading, cases: Iterable[TestCase]) -> tuple[str, ...]:
+    changed = (part.path for group in reading.groups for part in group)
+    return tuple(dict.fromkeys([*changed, *(case.path for case in cases if case.path)]))
+
+
+def _far_from(change: Change) -> Callable[[TestCase], int]:
+    """How far a test is from a change: the tests in changed files are nearest, then those named after one."""
+    touched = frozenset(change.paths)
+    names = {namesake(path) for path in touched if is_source(path)}
+
+    def far(case: TestCase) -> int:
+        if case.path in touched:
+            return 0
+        return 1 if case.path and namesake(case.path) in names else 2
+
+    return far
+
+
+def _diff(change: Change, reading: Reading) -> Iterator[str]:
+    yield from (shown.text for group in reading.groups for shown in group)
+    others = [*change.not_looked_at, *reading.not_read]
+    if others:
+        yield "== also changed, not shown"
+        yield from (f"- {clean(entry.path)}: {clean(entry.reason)}" for entry in others[:_NOT_SHOWN])
+        yield from _left_out(len(others) - _NOT_SHOWN, "files")
+
+
+def _all_told(
+    cases: Iterable[TestCase], looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str]
+) -> Iterator[str]:
+    for number, case in enumerate(cases, 1):
+        place = f" at {clean(case.where)}" if case.where else ""
+        yield f"#{number} {clean(redact(case.id))}{place}"
+        if _names_one_of(never_send, case):
+            yield "[what it said is not shown: it names a file that is not sent to a model]"
+        else:
+            yield from _told(case, looked.get(case.id), redact)
+
+
+def _told(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
+    if look is not None:
+        cause = " ".join(redact(visible(look.root_cause)).split())[:_FIRST_LOOK]
+        yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}: {cause}"
+    yield from _quoted(redact(visible(case.message)))
+    yield from _quoted(_end(redact(visible(case.details))))
+
+
+def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:
+    """Whether a test is in a file that must not leave, or its words name one, of which they may then show lines.
+
+    A trace names files from anywhere above the repository, so every end of a name counts.
+    """
+    if not never_send:
+        return False
+    words = f"{case.id} {case.path or ''} {case.message} {case.details}"
+    names = (name.split("/") for name in set(_NAME.findall(words)))
+    return any(matches("/".join(parts[start:]), never_send) for parts in names for start in range(len(parts)))
+
+
+def _end(text: str) -> str:
+    return text if len(text) <= _DETAILS else "…" + text[-_DETAILS:]
+
+
+def _quoted(text: str) -> list[str]:
+    """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
+    return [f"> {line}" for line in text.split("\n")] if text.strip() else []
+
+
+def _left_out(count: int, what: str) -> list[str]:
+    return [f"[{count:,} more {what} are left out]"] if count > 0 else []
+
+
+# --- the answer --------------------------------------------------------------------------------------------
+
+
+class Judgement(BaseModel):
+    """What the model says about one failure.
+
+    :param test: the number it was shown under.
+    :param path: of the file to change.
+    """
+
+    test: int
+    failure_class: FailureClass
+    root_cause: str
+    suggested_fix: str
+    path: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
+    line: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
+    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+
+
+_JUDGEMENT = TypeAdapter(Judgement)
+
+
+def _readable(value: Any) -> Any:
+    """As many of the judgements that follow the rules as were asked for at most.
+
+    A list in which none follows them is a mistake of the model.
+    """
+    if not isinstance(value, list):
+        return value
+    items = cast(list[Any], value)
+    return [item for item in items if _is_judgement(item)][: MOST_TESTS + MOST_COMMANDS] or items
+
+
+def _is_judgement(item: Any) -> bool:
+    try:
+        _JUDGEMENT.validate_python(item)
+    except ValidationError:
+        return False
+    return True
+
+
+class Judged(BaseModel):
+    """What the model hands in."""
+
+    failures: Annotated[list[Judgement], BeforeValidator(_readable)]
+
+
+def analyses(
+    run: TestRun, looked: Sequence[Analysis], answer: Judged | None, question: AnalysisQuestion | None
+) -> tuple[Analysis, ...]:
+    """What each failure means: as the model says where that fits, else as the first look says.
+
+    What the first look says about tests that did not fail, as the flaky ones, stands behind.
+
+    :param looked: what a first look made of the failures; where there is none, it is made up for.
+    :param answer: None if there was none.
+    :param question: what was asked; None if nothing was.
+    """
+    first = {each.test_id: each for each in looked}
+    judged = {} if answer is None or question is None else _by_test(answer, question.tests)
+    paths = () if question is None else question.paths
+    failed = what_failed(run)
+    own = (_weighed(first.get(case.id) or first_look(case, run.flaky), judged.get(case.id), paths) for case in failed)
+    ids = {case.id for case in failed}
+    return (*own, *(look for test, look in first.items() if test not in ids))
+
+
+def _by_test(answer: Judged, tests: Sequence[str]) -> dict[str, Judgement]:
+    """Id of a test → what the model says first about it; of those it was shown only."""
+    found: dict[str, Judgement] = {}
+    for judgement in answer.failures:
+        if 1 <= judgement.test <= len(tests):
+            found.setdefault(tests[judgement.test - 1], judgement)
+    return found
+
+
+def _weighed(look: Analysis, judgement: Judgement | None, paths: Sequence[str]) -> Analysis:
+    """The model's word, if it has one and nobody saw that the test is flaky."""
+    cause = "" if judgement is None else _said(judgement.root_cause, _CAUSE)
+    if judgement is None or not cause or look.failure_class is FailureClass.flaky:
+        return look
+    return Analysis(
+        test_id=look.test_id,
+        failure_class=judgement.failure_class,
+        root_cause=cause,
+        suggested_fix=_fix(judgement, paths),
+        confidence=min(judgement.confidence, FIXABLE) if _is_daring(judgement, look) else judgement.confidence,
+    )
+
+
+def _is_daring(judgement: Judgement, look: Analysis) -> bool:
+    """Whether it says against what was seen that it is a bug, or that it is flaky, which running it would show."""
+    lacks = look.failure_class is FailureClass.environment and look.confidence >= LACKS_SOMETHING
+    is_bug = judgement.failure_class is FailureClass.real_bug
+    return (lacks and is_bug) or judgement.failure_class is FailureClass.flaky
+
+
+def _fix(judgement: Judgement, paths: Sequence[str]) -> str:
+    """The suggested fix with its place, if the place is one that is known."""
+    fix = _said(judgement.suggested_fix, _FIX)
+    if not fix or judgement.path not in paths:
+        return fix
+    known = judgement.line is not None and 1 <= judgement.line <= LAST_LINE
+    return f"In {clean(judgement.path)}{f':{judgement.line}' if known else ''}: {fix}"[:_FIX]
+
+
+def _said(text: str, limit: int) -> str:
+    """A model's words as one line of bounded length, without addresses that a reader might follow."""
+    said = _ADDRESS.sub("(address left out)", without_hidden(text[: 4 * limit]))
+    return said if len(said) <= limit else said[: limit - 1].rstrip() + "…"
+
+
+# --- what is to be fixed -----------------------------------------------------------------------------------
+
+
+def to_fix(run: TestRun, analyses: Sequence[Analysis]) -> tuple[ToFix, ...]:
+    """The failures of a run whose fix is known well enough to be carried out (pure)."""
+    failed = {case.id: case for case in what_failed(run)}
+    return tuple(
+        ToFix(path=case.path or "", line=case.line, rule=case.id, message=_message(case, analysis))
+        for analysis in analyses
+        if _is_fixable(analysis) and (case := failed.get(analysis.test_id)) is not None
+    )
+
+
+def _is_fixable(analysis: Analysis) -> bool:
+    is_bug = analysis.failure_class is FailureClass.real_bug
+    return is_bug and analysis.confidence > FIXABLE and bool(analysis.suggested_fix.strip())
+
+
+def _message(case: TestCase, analysis: Analysis) -> str:
+    what = " ".join(visible(case.message or exception_line(case)).split())[:_WHAT]
+    return (
+        f"It fails: {what}\n"
+        f"Root cause: {analysis.root_cause[:_CAUSE]}\n"
+        f"Suggested fix, confidence {analysis.confidence:.2f}: {analysis.suggested_fix[:_FIX]}"
+    )
