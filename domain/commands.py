@@ -180,6 +180,14 @@ class NoteThread(Command):
     sender: Sender
 
 
+class ChecksEnded(Command):
+    """A workflow of the repository's own ended on a head: who waits for its results may look."""
+
+    kind: Literal["checks_ended"] = "checks_ended"
+    repository: RepositoryRef
+    head_sha: str
+
+
 AnyCommand = Annotated[
     ReviewPullRequest
     | ReviewCheckedHead
@@ -191,7 +199,8 @@ AnyCommand = Annotated[
     | ReportMergeGroup
     | ObeyComment
     | DecideGate
-    | NoteThread,
+    | NoteThread
+    | ChecksEnded,
     Field(discriminator="kind"),
 ]
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from domain.actions_port import Actions
 from domain.conversation import CommentRef, Reaction, ReviewThread
 from domain.money import Receipt, Refusal, Reservation
 from domain.review import Conclusion
@@ -422,7 +423,7 @@ class Proposing(Protocol):
         ...
 
 
-class CodeHost(Conversation, Merging, Issues, Proposing, Protocol):
+class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes

@@ -17,6 +17,7 @@ from handlers import (
     review,
     review_comment,
     thread,
+    workflow_run,
 )
 
 Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
@@ -26,6 +27,7 @@ HANDLERS: Mapping[str, Handler] = {
     "pull_request": pull_request.handle,
     "check_run": checks.handle_run,
     "check_suite": checks.handle_suite,
+    "workflow_run": workflow_run.handle,
     "merge_group": merge_group.handle,
     "repository": repository.handle,
     "installation": installation.handle,
@@ -39,7 +41,6 @@ HANDLERS: Mapping[str, Handler] = {
 
 NOT_USED_YET = frozenset(
     {
-        "workflow_run",
         "installation_target",
         "push",
         "deployment_status",

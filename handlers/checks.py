@@ -1,9 +1,10 @@
-"""Check runs and suites: the re-run buttons of GitHub and the buttons on our own checks."""
+"""Check runs and suites: the re-run buttons of GitHub, the buttons on our own checks, and workflows that ended."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, DecideGate, Ignored, ReviewCheckedHead
+from domain.actions_port import SLUG
+from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
 from domain.gates import CHECK_ID, Choice
 from domain.runs import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
@@ -11,6 +12,7 @@ from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 class _App(View):
     id: Id
+    slug: str | None = None
 
 
 class _Check(View):
@@ -50,9 +52,18 @@ def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
 def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`. A requested suite needs nothing: the pull request's own event starts the run."""
     event = _SuiteEvent.model_validate(payload)
+    if event.action == "completed":
+        return _ended(event)
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
     return _again(event, event.check_suite, app_id, Trigger.rerequested)
+
+
+def _ended(event: _SuiteEvent) -> AnyCommand | Ignored:
+    """A workflow run has a suite of its own. An App that called itself like that would make Forge look, no more."""
+    if event.check_suite.app.slug != SLUG:
+        return Ignored(reason="suite_of_no_workflow")
+    return ChecksEnded(repository=event.where(), head_sha=event.check_suite.head_sha)
 
 
 def _answer(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:

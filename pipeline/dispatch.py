@@ -12,6 +12,7 @@ from domain import gate_replies, replies, texts
 from domain.commands import (
     COMMAND,
     AnyCommand,
+    ChecksEnded,
     DecideGate,
     EndInstallation,
     EndIssue,
@@ -33,6 +34,7 @@ from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
+from pipeline.actions_ended import checks_ended
 from pipeline.admission import Admitted, admit_issue, refusal_of_label
 from pipeline.admission import admitted as admitted_
 from pipeline.automation import learn_from_end, weigh_here
@@ -124,10 +126,8 @@ class Dispatch:
                 return await self._end_issue(command)
             case LabelledIssue():
                 return await self._labelled(command)
-            case EndInstallation():
-                return await self._end_installation(command)
-            case ResumeInstallation():
-                return await self._catch_up(command)
+            case EndInstallation() | ResumeInstallation():
+                return await self._of_installation(command)
             case ReportMergeGroup():
                 return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
@@ -139,6 +139,8 @@ class Dispatch:
                 await self.go_on(command.repository, command.number, is_judged=True)
                 await self._weigh(command.repository, command.number)
                 return str(outcome)
+            case ChecksEnded():
+                return await checks_ended(self._services, self._journal, command, self._guid)
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
@@ -270,6 +272,11 @@ class Dispatch:
         for repository, number in active:
             await self._end(RepositoryRef.model_validate(repository), number, reason)
         return len(active)
+
+    async def _of_installation(self, command: EndInstallation | ResumeInstallation) -> str:
+        if isinstance(command, ResumeInstallation):
+            return await self._catch_up(command)
+        return await self._end_installation(command)
 
     async def _end_installation(self, command: EndInstallation) -> str:
         installation_id, repository_ids = command.installation_id, command.repository_ids

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from simulator import shapes
-from simulator.state import CheckRun, CheckSuite, Deployment, DeploymentStatus, Json, WorkflowRun, World, timestamp
+from simulator.state import (
+    CheckRun,
+    CheckSuite,
+    Deployment,
+    DeploymentStatus,
+    Json,
+    WorkflowJob,
+    WorkflowRun,
+    World,
+    timestamp,
+)
 
 
 def _pulls(world: World, suite: CheckSuite) -> list[Json]:
@@ -142,7 +152,7 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "node_id": f"WFR_{found.id}",
         "head_branch": found.head_branch,
         "head_sha": found.head_sha,
-        "path": f".github/workflows/{found.name.lower()}.yml",
+        "path": found.path or f".github/workflows/{found.name.lower()}.yml",
         "run_number": 1,
         "event": found.event,
         "status": found.status,
@@ -150,7 +160,8 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "workflow_id": repository.id,
         "url": url,
         "html_url": f"{world.url}/{repository.full_name}/actions/runs/{found.id}",
-        "pull_requests": [],
+        "check_suite_id": found.suite.id if found.suite else found.id,
+        "pull_requests": _pulls(world, found.suite) if found.suite else [],
         "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.updated_at),
         "run_attempt": found.run_attempt,
@@ -159,4 +170,39 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "artifacts_url": f"{url}/artifacts",
         "repository": shapes.repository(world, repository),
         "head_repository": shapes.repository(world, repository),
+    }
+
+
+def workflow_job(world: World, run: WorkflowRun, found: WorkflowJob) -> Json:
+    check = found.check
+    url = f"{world.api_url}/repos/{run.repository.full_name}"
+    steps = [("Set up job", "success"), (f"Run {check.name}", check.conclusion), ("Complete job", "success")]
+    return {
+        "id": check.id,
+        "run_id": run.id,
+        "workflow_name": run.name,
+        "head_branch": run.head_branch,
+        "run_url": f"{url}/actions/runs/{run.id}",
+        "run_attempt": found.attempt,
+        "node_id": f"CR_{check.id}",
+        "head_sha": run.head_sha,
+        "url": f"{url}/actions/jobs/{check.id}",
+        "html_url": f"{world.url}/{run.repository.full_name}/actions/runs/{run.id}/job/{check.id}",
+        "status": check.status,
+        "conclusion": check.conclusion,
+        "created_at": timestamp(check.created_at),
+        "started_at": timestamp(check.started_at),
+        "completed_at": timestamp(check.completed_at),
+        "name": check.name,
+        "steps": [
+            {"name": name, "status": "completed", "conclusion": conclusion, "number": number}
+            for number, (name, conclusion) in enumerate(steps, 1)
+            if check.conclusion is not None
+        ],
+        "check_run_url": f"{url}/check-runs/{check.id}",
+        "labels": ["ubuntu-latest"],
+        "runner_id": 1,
+        "runner_name": "GitHub Actions 1",
+        "runner_group_id": 2,
+        "runner_group_name": "GitHub Actions",
     }

@@ -51,11 +51,14 @@ def create(world: World, repository: Repository, by: Actor, body: Json) -> Check
     _check(body)
     if len(sha) != 40 or repository.git.resolve(sha) != sha:
         raise Refusal(422, f"No commit found for SHA: {sha}")
-    suite = suite_of(world, repository, by.app or world.app, sha)
-    now = world.now()
-    run = CheckRun(
-        world.next_id(), repository, suite, name, sha, "queued", None, "", None, now, _moment(body, "started_at"), None
-    )
+    return add_run(world, suite_of(world, repository, by.app or world.app, sha), by, body)
+
+
+def add_run(world: World, suite: CheckSuite, by: Actor, body: Json) -> CheckRun:
+    """A run in a suite; what the body says was checked before."""
+    now, started = world.now(), _moment(body, "started_at")
+    repository, name, sha = suite.repository, str(body["name"]), suite.head_sha
+    run = CheckRun(world.next_id(), repository, suite, name, sha, "queued", None, "", None, now, started, None)
     _apply(world, run, body)
     run.started_at = run.started_at or now
     suite.runs.append(run)

@@ -15,7 +15,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import actions, checking, protecting
+from simulator import actions, checking, protecting, workflows
 from simulator.actions import User
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
@@ -24,6 +24,7 @@ from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
 from simulator.rest import apps, checks, git, graphql, issues, protection, pulls, repositories, reviews
+from simulator.rest import workflows as workflow_routes
 from simulator.signin import SignIn
 from simulator.state import (
     Account,
@@ -40,6 +41,7 @@ from simulator.state import (
     ReviewComment,
     Role,
     Thread,
+    WorkflowRun,
     World,
 )
 from simulator.webhooks import Delivery, Webhooks
@@ -47,6 +49,7 @@ from simulator.webhooks import Delivery, Webhooks
 ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
+    *workflow_routes.ROUTES,
     *git.ROUTES,
     *protection.ROUTES,
     *repositories.ROUTES,
@@ -155,6 +158,7 @@ class Simulator:
         server.router.add_route("*", "/api/{rest:.*}", self.api.handle)
         self.sign_in.add_routes(server.router)
         Site(self.world).add_routes(server.router)
+        server.router.add_route("*", f"{workflows.STORAGE}/{{key}}", workflows.LogStorage(self.api).handle)
         server.router.add_route("*", "/{rest:.*}", GitServer(self.api).handle)
         self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
@@ -307,6 +311,29 @@ class Simulator:
 
     def report_workflow(self, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str) -> None:
         actions.report_workflow(self.world, repository, sha, name, conclusion, branch)
+
+    def run_workflow(
+        self,
+        repository: Repository,
+        sha: str,
+        name: str,
+        jobs: workflows.Jobs,
+        *,
+        event: str = "pull_request",
+        conclusion: str | None = None,
+    ) -> WorkflowRun:
+        """A workflow of the repository's own on a head, with `jobs={"test": ("failure", "what it printed")}`.
+
+        A job without a conclusion still runs; `advance_workflow` ends it. `conclusion` stands in for that of the jobs.
+        """
+        return workflows.run(self.world, repository, sha, name, jobs, event, conclusion)
+
+    def advance_workflow(self, run: WorkflowRun, jobs: workflows.Jobs, conclusion: str | None = None) -> None:
+        workflows.advance(self.world, run, jobs, conclusion)
+
+    def rerun_workflow(self, run: WorkflowRun, jobs: workflows.Jobs) -> None:
+        """Run it again: another attempt of the same run."""
+        workflows.rerun(self.world, run, jobs)
 
     def report_deployment(self, repository: Repository, deployment_id: int, state: str, url: str = "") -> None:
         """A status another party, such as a deploy workflow, gives to a deployment."""

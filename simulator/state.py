@@ -306,6 +306,27 @@ class WorkflowRun:
     created_at: datetime
     updated_at: datetime
     run_attempt: int = 1
+    path: str = ""
+    suite: CheckSuite | None = None  # None: its jobs were not told
+    jobs: list[WorkflowJob] = field(default_factory=list["WorkflowJob"])  # of every attempt
+
+
+@dataclass(frozen=True)
+class Link:
+    """An address that shows a job's log to whoever holds it."""
+
+    job: WorkflowJob
+    until: datetime
+
+
+@dataclass(eq=False)
+class WorkflowJob:
+    """A job is shown as a check run of the same id, in the suite of its workflow run."""
+
+    check: CheckRun
+    attempt: int
+    log: str
+    log_expired: bool = False
 
 
 @dataclass(eq=False)
@@ -417,6 +438,7 @@ class World:
     review_comments: dict[int, ReviewComment] = field(default_factory=dict[int, ReviewComment])
     manifests: dict[str, Json] = field(default_factory=dict[str, Json])  # by code
     sign_ins: dict[str, Account] = field(default_factory=dict[str, Account])  # by OAuth code
+    links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
 
     @property
     def api_url(self) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
-from bot.github.errors import unexpected
+from bot.github.errors import refusal, unexpected
 from bot.github.etags import EtagCache
 from bot.github.exchange import Credential, Exchange, content
 from bot.github.graphql import Document, address, outcome
@@ -16,8 +16,8 @@ from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
 from bot.github.pacing import Sleep, WriteLanes, patiently
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import APP, AppSignature, InstallationTokens
-from bot.github.transport import Answer, Call, Transport
-from domain.errors import NotFound, Unauthorized
+from bot.github.transport import Answer, Call, Kept, Transport
+from domain.errors import NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
 from domain.runs import RepositoryRef
 
@@ -128,6 +128,29 @@ class Client:
             raise unexpected(purpose, f"{len(items)} items of {total}")
         return items
 
+    async def tail(self, installation_id: int, path: str, purpose: str, most: int) -> Kept:
+        """The end of a file that GitHub only tells the address of, where the App's token is not shown.
+
+        :param most: bytes at most.
+        :raises NotFound: GitHub, or who keeps it for GitHub, does not have it (any more).
+        """
+        call = Call(purpose, "GET", self._url(path), is_led_away=True)
+
+        async def read() -> Kept:
+            answer = await self._read(installation_id, call, refusals=(302,))
+            address = answer.headers.get("location")
+            if address is None:
+                raise unexpected(purpose, "no address of it")
+            async with self._reads:
+                kept = await self._transport.tail(address, most, purpose)
+            if kept.status in {404, 410}:
+                raise refusal(Answer(kept.status, {}, b""), purpose)
+            if kept.status != 200:  # an address holds for a minute: the next one may do
+                raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to answered {kept.status}.")
+            return kept
+
+        return await patiently(read, self._sleep)
+
     async def write(self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue) -> object:
         """One write, in turn and never repeated, except after a 401, which had no effect.
 
@@ -191,10 +214,12 @@ class Client:
         self._etags.keep(installation_id, call.url, answer)
         return answer
 
-    async def _read(self, installation_id: int, call: Call, etag: str | None = None) -> Answer:
+    async def _read(
+        self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()
+    ) -> Answer:
         await self._sleep_if_low(installation_id)
         async with self._reads:
-            return await self._authorised(installation_id, call, etag)
+            return await self._authorised(installation_id, call, etag, refusals)
 
     async def _authorised(
         self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()

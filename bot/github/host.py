@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from bot.github.actions import GitHubActions
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
 from bot.github.client import Client, Stop, never, repository_path, require_same, segment
 from bot.github.deliveries import GitHubDeliveries
@@ -50,7 +51,7 @@ from domain.ports import (
 from domain.runs import RepositoryRef
 
 
-class GitHubHost(GitHubProposing, GitHubIssues, CodeHost):
+class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     """Speaks to GitHub for all installations of the App.
 
     :param limits: where GitHub's orders to wait are kept across restarts.

@@ -1,4 +1,4 @@
-"""Sends one HTTP request to GitHub and follows redirects, but never away from the API's own origin."""
+"""Sends one HTTP request to GitHub and follows redirects, but takes no credential away from the API's origin."""
 
 import asyncio
 from collections.abc import Mapping
@@ -27,12 +27,14 @@ class Call:
     :param purpose: what it is for, so that "Could not … " in front of it makes a sentence.
     :param url: absolute.
     :param body: JSON, already encoded.
+    :param is_led_away: a 302 is the answer: what is asked for is kept on another host.
     """
 
     purpose: str
     method: str
     url: str
     body: bytes = b""
+    is_led_away: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,18 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The end of what another host keeps for GitHub.
+
+    :param is_cut: there is more before it.
+    """
+
+    status: int
+    end: bytes
+    is_cut: bool
 
 
 class Transport:
@@ -70,11 +84,34 @@ class Transport:
         url = self._own(httpx.URL(call.url), call.purpose)
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._once(call, url, headers)
-            target = _redirect(call.method, answer)
+            target = None if call.is_led_away and answer.status == 302 else _redirect(call.method, answer)
             if target is None:
                 return answer
             url = self._own(_join(url, target), call.purpose)
         raise Unavailable(f"Could not {call.purpose}: GitHub redirected more than {MAX_REDIRECTS} times.")
+
+    async def tail(self, address: str, most: int, purpose: str) -> Kept:
+        """The end of what another host keeps; asked for without a credential, and redirected no further.
+
+        :param address: where GitHub led to; it needs no more than that.
+        :param most: bytes at most.
+        :raises Unavailable: there was no complete answer, or the address is not a safe one.
+        """
+        url = self._elsewhere(address, purpose)
+        end = bytearray()
+        is_cut = False
+        try:
+            async with asyncio.timeout(TOTAL_TIMEOUT_S), self._http.stream("GET", url) as response:
+                async for part in response.aiter_bytes():
+                    end += part
+                    is_cut = is_cut or len(end) > most
+                    del end[: max(0, len(end) - most)]
+        except (httpx.TimeoutException, TimeoutError):
+            raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to did not answer in time.") from None
+        except httpx.HTTPError as error:  # without its cause: that holds the address, which is a credential itself
+            kind = type(error).__name__
+            raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to broke off ({kind}).") from None
+        return Kept(response.status_code, bytes(end), is_cut)
 
     async def _once(self, call: Call, url: httpx.URL, headers: Mapping[str, str]) -> Answer:
         try:
@@ -93,6 +130,13 @@ class Transport:
                 f"Could not {purpose}: GitHub pointed to an address outside its API, which is never followed.",
                 "Check FORGE_GITHUB_API_URL.",
             )
+        return url
+
+    def _elsewhere(self, address: str, purpose: str) -> httpx.URL:
+        """Where nobody on the way can read along, or the API's own host."""
+        url = _join(httpx.URL(), address)
+        if url is None or not url.host or url.userinfo or (url.scheme != "https" and _origin(url) != self._origin):
+            raise Unavailable(f"Could not {purpose}: GitHub pointed to an address that is not a safe one.")
         return url
 
 

@@ -1,4 +1,4 @@
-"""Check runs, check suites, deployments and workflow runs over REST."""
+"""Check runs, check suites and deployments over REST."""
 
 from __future__ import annotations
 
@@ -133,21 +133,6 @@ def list_deployment_statuses(call: Call) -> Answer:
     return call.page(newest_first, lambda item: check_shapes.deployment_status(call.world, deployment, item))
 
 
-def list_workflow_runs(call: Call) -> Answer:
-    runs = call.repository("actions:read").workflow_runs
-    sha, branch = call.query.get("head_sha"), call.query.get("branch")
-    found = [run for run in reversed(runs) if sha in (None, run.head_sha) and branch in (None, run.head_branch)]
-    return call.page(found, lambda run: check_shapes.workflow_run(call.world, run), "workflow_runs")
-
-
-def show_workflow_run(call: Call) -> Answer:
-    runs = call.repository("actions:read").workflow_runs
-    found = next((run for run in runs if run.id == call.number("id")), None)
-    if found is None:
-        raise not_found()
-    return Answer(200, check_shapes.workflow_run(call.world, found))
-
-
 _REPO = "/repos/{owner}/{repo}"
 ROUTES = [
     Route("POST", f"{_REPO}/check-runs", create_run),
@@ -165,6 +150,4 @@ ROUTES = [
     Route("GET", f"{_REPO}/deployments/{{id}}", show_deployment),
     Route("POST", f"{_REPO}/deployments/{{id}}/statuses", create_deployment_status),
     Route("GET", f"{_REPO}/deployments/{{id}}/statuses", list_deployment_statuses),
-    Route("GET", f"{_REPO}/actions/runs", list_workflow_runs),
-    Route("GET", f"{_REPO}/actions/runs/{{id}}", show_workflow_run),
 ]

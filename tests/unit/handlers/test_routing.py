@@ -21,7 +21,7 @@ EXPECTED = {
     "check_run created": "action_not_used",
     "check_run requested_action": "unknown_button",
     "check_run rerequested": "review_checked_head",
-    "check_suite completed": "action_not_used",
+    "check_suite completed": "suite_of_no_workflow",
     "check_suite requested": "action_not_used",
     "check_suite rerequested": "review_checked_head",
     "deployment_status created": "not_used_yet",
@@ -62,8 +62,8 @@ EXPECTED = {
     "repository transferred": "not_used_yet",
     "star created": "unknown_event",
     "star deleted": "unknown_event",
-    "workflow_run completed": "not_used_yet",
-    "workflow_run requested": "not_used_yet",
+    "workflow_run completed": "workflow_tests_no_head",
+    "workflow_run requested": "action_not_used",
 }
 
 

@@ -1,0 +1,124 @@
+"""Reads a test run off what the repository's own workflows did on a head; what ended in no known way is no success."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from domain.actions_port import TESTING_EVENTS, Job, WorkflowRun
+from domain.neutral import visible
+from domain.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
+
+MOST_LOG = 64_000
+"""Bytes of a job's log that are worth reading: what cleans up after a failed step may print a lot."""
+
+_SELECTION = "What the workflows of the repository ran on this head."
+_GOOD = frozenset({"success", "neutral", "skipped"})
+_BAD = frozenset({"failure", "timed_out"})
+_SUPERSEDED = frozenset({"cancelled", "skipped"})
+_LONGEST_LINE = 4_000
+_LONGEST_REASON = 1_000
+_REASONS = {
+    "cancelled": "was cancelled",
+    "startup_failure": "could not be started: its workflow file is not valid, or GitHub had no runner for it",
+    "action_required": "waits for a maintainer's approval on GitHub",
+    "stale": "was given up by GitHub because it did not end for two weeks",
+}
+_TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z ?", re.MULTILINE)
+_MARK = re.compile(r"^##\[[a-z]{1,20}\]", re.MULTILINE)
+_LAST_ERROR = re.compile(r".*^##\[error\][^\n]*", re.MULTILINE | re.DOTALL)
+
+
+def counting(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
+    """The runs that say something about the head, oldest first; one that a later run of its workflow replaced does not.
+
+    GitHub starts a workflow again where a pull request is reopened or labelled, and cancels the former run where the
+    workflow says so. A run that failed stays one, whatever another one came to: run again, it is the same run.
+
+    :param runs: of one head, each in its newest attempt.
+    """
+    of_tests = sorted((run for run in runs if run.event in TESTING_EVENTS), key=lambda run: run.id)
+    newest = {run.path: run.id for run in of_tests}
+    return tuple(run for run in of_tests if run.id == newest[run.path] or run.conclusion not in _SUPERSEDED)
+
+
+def wants_log(job: Job) -> bool:
+    """Whether anybody will ask what the job printed."""
+    return job.is_completed and job.conclusion not in _GOOD
+
+
+def outcome(runs: Iterable[WorkflowRun], jobs: Mapping[int, Sequence[Job]], logs: Mapping[int, str]) -> TestRun | None:
+    """What the workflows say about a head; None while one that counts is under way, or none began.
+
+    :param runs: all of the head, each in its newest attempt.
+    :param jobs: of each run that counts, by its id.
+    :param logs: the ends of the logs of jobs, by their ids; one that is missing could not be had.
+    """
+    counted = counting(runs)
+    found = [job for run in counted for job in jobs.get(run.id, ())]
+    if not counted or not all(one.is_completed for one in (*counted, *found)):
+        return None
+    commands = [command for run in counted for command in _commands(run, jobs.get(run.id, ()), logs)]
+    failed = any(one.conclusion in _BAD for one in (*counted, *found))
+    why_not = "" if failed else _not_run(counted, found)
+    return TestRun(commands=tuple(commands), selection=_SELECTION, not_run=why_not[:_LONGEST_REASON])
+
+
+def _not_run(counted: Sequence[WorkflowRun], jobs: Sequence[Job]) -> str:
+    """Why nothing can be said, although nothing failed."""
+    reasons = [f"“{run.name}” {_reason(run)}." for run in counted if run.conclusion not in _GOOD]
+    if not reasons and all(job.conclusion == "skipped" for job in jobs):
+        return "All jobs of the workflows were skipped, so nothing was tested."
+    return " ".join(reasons)
+
+
+def _reason(run: WorkflowRun) -> str:
+    return _REASONS.get(run.conclusion or "", f"ended in a way Forge does not know ({run.conclusion})")
+
+
+def _commands(run: WorkflowRun, jobs: Sequence[Job], logs: Mapping[int, str]) -> list[CommandResult]:
+    """One per job; a run whose failure no job accounts for is one, too."""
+    results = [_command(run, job, logs.get(job.id)) for job in jobs]
+    if run.conclusion in _GOOD or any(not result.succeeded for result in results):
+        return results
+    return [*results, CommandResult(kind="test", line=run.name[:_LONGEST_LINE], exit_status=1, output=f"See {run.url}")]
+
+
+def _command(run: WorkflowRun, job: Job, log: str | None) -> CommandResult:
+    return CommandResult(
+        kind="test",
+        line=f"{run.name} / {job.name}"[:_LONGEST_LINE],
+        exit_status=0 if job.conclusion in _GOOD else 1,
+        output=_last_words(job) if log is None else readable(log),
+        seconds=_seconds(job),
+    )
+
+
+def _last_words(job: Job) -> str:
+    """What is known without a log."""
+    if not wants_log(job):
+        return ""
+    where = f"The step “{job.failed_step[:200]}” failed" if job.failed_step else f"It ended as {job.conclusion}"
+    return f"{where}. GitHub has no log of it."
+
+
+def _seconds(job: Job) -> float:
+    if job.started_at is None or job.completed_at is None:
+        return 0.0
+    return min(max(0.0, (job.completed_at - job.started_at).total_seconds()), LONGEST_RUN)
+
+
+def readable(log: str) -> str:
+    """The end of a job's log as the job printed it, up to the last error that GitHub marked in it.
+
+    What comes after that cleans up, and would push out of sight what went wrong.
+    """
+    plain = _TIMESTAMP.sub("", visible(_end(log, MOST_LOG)))
+    marked = _LAST_ERROR.match(plain)
+    return _end(_MARK.sub("", marked[0] if marked else plain).strip(), LONGEST_OUTPUT)
+
+
+def _end(text: str, most: int) -> str:
+    """As much as is kept, from the beginning of a line, so that nothing stands there in half that is to be redacted."""
+    if len(text) <= most:
+        return text
+    end = text[-most:]
+    return end.partition("\n")[2] or end

@@ -1,0 +1,27 @@
+"""Workflow runs: one that tests a head ended."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.actions_port import TESTING_EVENTS
+from domain.commands import AnyCommand, ChecksEnded, Ignored
+from handlers.payloads import RepositoryEvent, Sha, View
+
+
+class _Run(View):
+    head_sha: Sha
+    event: str
+
+
+class _Event(RepositoryEvent):
+    workflow_run: _Run
+
+
+def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    if event.action != "completed":
+        return Ignored(reason="action_not_used")
+    if event.workflow_run.event not in TESTING_EVENTS:
+        return Ignored(reason="workflow_tests_no_head")
+    return ChecksEnded(repository=event.where(), head_sha=event.workflow_run.head_sha)

@@ -1,0 +1,37 @@
+"""A workflow of the repository's own ends: who knows the head is told of it, once for each delivery."""
+
+import pytest
+
+from memory import deliveries
+from simulator.state import Repository
+from tests.stories.driver import Story
+
+
+async def _outcomes(told: Story, repository: Repository, sha: str, conclusion: str) -> list[tuple[str, str, str]]:
+    """What became of all that GitHub says about a workflow on a head."""
+    before = len(told.github.deliveries)
+    told.github.run_workflow(repository, sha, "CI", {"test": (conclusion, "")})
+    await told.rest()
+    found: list[tuple[str, str, str]] = []
+    for sent in told.github.deliveries[before:]:
+        row = await deliveries.find(told.forge.services.database, sent.guid)
+        assert row is not None
+        if row.outcome == "accepted":
+            found.append((row.event, row.action, row.reason))
+    return found
+
+
+@pytest.mark.parametrize("told", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("conclusion", ["success", "failure"])
+async def test_the_ends_of_workflows_are_taken_up(told: Story, conclusion: str) -> None:
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    head = await alice.push(repository, "feature", {"app.py": "x = 2\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.comments(pull)
+    ends = [("check_suite", "completed"), ("workflow_run", "completed")]
+    ours = await _outcomes(told, repository, head, conclusion)
+    assert ours == [(*end, "told of pull request 1") for end in ends]
+    elsewhere = await _outcomes(told, repository, repository.git.branch("main") or "", conclusion)
+    assert elsewhere == [(*end, "no run knows this head") for end in ends]
+    assert len(await told.runs()) == 1
