@@ -1,10 +1,14 @@
 """A workflow of the repository's own ends: who knows the head is told of it, once for each delivery."""
 
 import pytest
+from sqlalchemy import text
 
+from agents.scripted import ScriptedModel
 from memory import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
+from tests.stories.test_issue import DIFF
+from tests.stories.test_proving import ASKS, asked_for
 
 
 async def _outcomes(told: Story, repository: Repository, sha: str, conclusion: str) -> list[tuple[str, str, str]]:
@@ -35,3 +39,19 @@ async def test_the_ends_of_workflows_are_taken_up(told: Story, conclusion: str) 
     elsewhere = await _outcomes(told, repository, repository.git.branch("main") or "", conclusion)
     assert elsewhere == [(*end, "no run knows this head") for end in ends]
     assert len(await told.runs()) == 1
+
+
+@pytest.mark.parametrize("read", ["sqlite"], indirect=True)
+async def test_the_run_that_proposed_the_head_looks_anew(read: Story, model: ScriptedModel) -> None:
+    """It waits for a person meanwhile, and goes on waiting."""
+    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    read.questions(pull)
+    run = next(each for each in await read.runs() if each.trigger == "issue")
+    read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
+    await read.rest()
+    ends = [sent.guid for sent in read.github.deliveries if sent.event in {"check_suite", "workflow_run"}][-2:]
+    async with read.forge.services.database.transaction() as session:
+        query = text("SELECT workflow_uuid FROM workflow_status WHERE workflow_uuid LIKE :of_run")
+        looked = set(await session.scalars(query, {"of_run": f"{run.id}/%"}))
+    assert looked.issuperset(f"{run.id}/{guid}" for guid in ends)
+    assert [each.state for each in await read.runs() if each.trigger == "issue"] == [run.state]
