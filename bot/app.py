@@ -171,7 +171,12 @@ async def _services(
         clock=clock,
         mirrors=Mirrors(settings.data_dir / "mirrors"),
         toolbox=await stack.enter_async_context(
-            Toolbox.start(workers=settings.tool_workers, user=settings.sandbox_user, sandbox=settings.sandbox)
+            Toolbox.start(
+                workers=settings.tool_workers,
+                user=settings.sandbox_user,
+                sandbox=settings.sandbox,
+                reads=settings.sandbox_tools,
+            )
         ),
         markers=Markers(settings.private_key_pem().encode()),
         models=settings.models,

@@ -47,6 +47,7 @@ class Settings(BaseSettings):
     executor_id: str = ""
     sandbox_user: str = "nobody"
     sandbox: Wanted = "auto"
+    sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)
@@ -63,6 +64,19 @@ class Settings(BaseSettings):
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
     tool_workers: int = Field(default=2, ge=1, le=32)
+
+    @field_validator("sandbox_tools", mode="before")
+    @classmethod
+    def _folders(cls, value: Any) -> Any:
+        return [part for part in value.split(":") if part] if isinstance(value, str) else value
+
+    @field_validator("sandbox_tools")
+    @classmethod
+    def _there(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is no absolute path of a folder; name folders, separated by colons")
+        return value
 
     @field_validator("webhook_secret", mode="before")
     @classmethod

@@ -225,17 +225,17 @@ def _phases(progress: Progress) -> Sequence[str]:
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan by a person", progress.approval, ""))
-    phases.append(("Implementation", progress.implementation, tasks))
+    phases.append(("Implementation", progress.implementation, f"{tasks}{_mended(progress.bounces)}"))
     phases.append(("Pull request", progress.pull_request, number))
-    phases.append(("Review", progress.review, _sent_back(progress.bounces)))
+    phases.append(("Review", progress.review, ""))
     phases.append(("Tests", progress.testing, ""))
     return [
         f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
     ]
 
 
-def _sent_back(count: int) -> str:
-    return f", sent back {'once' if count == 1 else f'{count} times'}" if count else ""
+def _mended(count: int) -> str:
+    return f", mended {'once' if count == 1 else f'{count} times'}" if count else ""
 
 
 def _tasks(count: int) -> str:

@@ -251,6 +251,17 @@ def reviewing(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
     return text + (" This is also the ok for this head, and for no other." if is_ok else "")
 
 
+def begun_testing(head_sha: str, is_ok: bool = False) -> str:
+    """The receipt for ``test``."""
+    text = f"Testing {code(head_sha[:7])}; the check `Forge / test` shows how far it is."
+    return text + (" This is also the ok for this head, and for no other." if is_ok else "")
+
+
+def not_looked_at(head_sha: str) -> str:
+    """For a head that no run is about, which therefore nobody can account for."""
+    return f"{code(head_sha[:7])} was not looked at yet. Write `/forge review`, then `/forge test`."
+
+
 def not_reviewed_again(head_sha: str, why: str) -> str:
     """:param why: that this head was reviewed before, or is being reviewed."""
     return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."

@@ -83,7 +83,7 @@ ENTRIES: Mapping[Verb, Entry] = {
     Verb.level: Entry("level [N]", "read; to set it: admin", "the automation level, from 0 to 4", True),
     Verb.why: Entry("why F-ID", _READ, "what led to a finding"),
     Verb.review: Entry("review [full]", "triage; on a fork: write", "review this head; `full`: from scratch", True),
-    Verb.test: Entry("test", "triage; on a fork: write", "test this head"),
+    Verb.test: Entry("test", "triage; on a fork: write", "run the tests of this head", True),
     Verb.explain: Entry("explain F-ID", _TRIAGE, "a finding in more words", True),
     Verb.dismiss: Entry(
         "dismiss F-ID reason",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from domain.errors import ForgeError
 from domain.neutral import block, code, prose, visible
 from domain.redaction import outgoing
 from domain.testing import (
@@ -58,6 +59,14 @@ def outcome(run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool =
     return CheckText(_title(run, came_to), _joined(parts), _outputs(run))
 
 
+def given_up(error: ForgeError) -> CheckText:
+    """Where Forge itself did not get through."""
+    return CheckText(
+        "The tests could not be run",
+        f"**What happened:** {prose(str(error), 800)}\n\n**Next:** write `/forge test` to try again.",
+    )
+
+
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
@@ -76,6 +85,8 @@ def _title(run: TestRun, came_to: Verdict) -> str:
 
 
 def _passed(run: TestRun) -> str:
+    if run.is_unconcerned:
+        return "no test concerns this change"
     ran = [case for case in run.cases if case.id in run.flaky or not case.outcome.is_bad]
     if not ran:
         return "no report, only the exit status"
@@ -115,7 +126,7 @@ def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes
     match came_to:
         case Verdict.not_run:
             return (
-                "correct what is named above, then press **Test again**. How to prepare a checkout is said in "
+                "correct what is named above, then write `/forge test`. How to prepare a checkout is said in "
                 "`commands.setup` in `.github/forge.yml` on the default branch."
             )
         case Verdict.no_tests if proposes:
@@ -127,7 +138,7 @@ def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes
         case Verdict.failed if _is_only_environment(run, analyses):
             return (
                 "give the tests what they lack, in `commands.setup` in `.github/forge.yml` on the default branch, "
-                "then press **Test again**."
+                "then write `/forge test`."
             )
         case Verdict.failed:
             return "correct what failed and push. What a command printed stands in the details."

@@ -197,6 +197,7 @@ Kind = Literal[
     "retry",  # the failed tests once more
     "coverage",  # writes down what a test measured; nothing depends on it
 ]
+_RAN_NOTHING = "\nRan 0 tests in "
 _RAN_TESTS = frozenset({"test", "retry"})
 
 
@@ -240,8 +241,10 @@ class CommandResult(_Value):
 
     @property
     def found_no_tests(self) -> bool:
-        """pytest ends with 5 where it collected nothing (docs.pytest.org, "Exit codes")."""
-        return self.framework is Framework.pytest and self.exit_status == 5 and not self.cases
+        """pytest ends with 5 then (docs.pytest.org, "Exit codes"), and so does unittest from Python 3.12 on."""
+        is_silent = self.framework is Framework.unittest and self.succeeded and _RAN_NOTHING in self.output
+        is_told = self.framework in {Framework.pytest, Framework.unittest} and self.exit_status == 5
+        return (is_silent or is_told) and not self.cases
 
 
 class TestRun(_Value):
@@ -249,6 +252,7 @@ class TestRun(_Value):
 
     :param selection: why these tests were run, one sentence.
     :param flaky: ids of the tests that failed first and passed when they were run again.
+    :param is_unconcerned: no test concerns the change, so none was run.
     :param not_run: why the tests could not be run; empty if they were.
     """
 
@@ -257,6 +261,7 @@ class TestRun(_Value):
     coverage: Coverage | None = None
     diff_coverage: DiffCoverage | None = None
     selection: str = Field(default="", max_length=1_000)
+    is_unconcerned: bool = False
     not_run: str = Field(default="", max_length=1_000)
 
     @property
@@ -306,6 +311,8 @@ def verdict(run: TestRun) -> Verdict:
         return Verdict.not_run
     if run.failed_commands or run.failures:
         return Verdict.failed
+    if run.is_unconcerned:
+        return Verdict.passed
     if all(command.found_no_tests for command in run.test_commands):
         return Verdict.no_tests
     return Verdict.passed

@@ -1,10 +1,11 @@
 """Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic import JsonValue
 from sqlalchemy import delete, select, update
 
 from domain.events import EventType
@@ -138,6 +139,25 @@ async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
     )
     async with database.transaction() as session:
         return [PastPlan(Weighed.model_validate(row.output), row.time) for row in await session.scalars(query)]
+
+
+async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:
+    """Store what the tests of the newest head came to, in place of an earlier head's."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.testing).with_for_update())
+        if row is None:
+            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.testing.value, output=dict(tested), time=now)
+            session.add(row)
+        else:
+            row.output, row.time = dict(tested), now
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.testing, payload={"id": row.id})
+
+
+async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
+    """What the tests of the newest head came to that was tested."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.testing))
+        return None if row is None else row.output
 
 
 async def send_back(database: Database, run: Run, bounce: Bounce, count: int, now: datetime) -> None:

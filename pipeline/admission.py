@@ -4,6 +4,7 @@ from pydantic import BaseModel
 
 from domain.commands import LabelledIssue, Repeat
 from domain.errors import NotFound
+from domain.ports import PullRequest
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.slash import Plain, Verb
 from memory import ledger, runs
@@ -17,6 +18,19 @@ from safety.eligibility import asks_for_run
 CLOSED = "it is closed"
 IN_WORK = "it is being worked on"
 EMPTY = "the repository has no commit to begin from"
+
+
+class Look(BaseModel):
+    """The pull request at this moment, and the fencing token from just before."""
+
+    fence: int
+    pull_request: PullRequest
+
+
+async def look_at(services: Services, repository: RepositoryRef, number: int) -> Look:
+    """Look at a pull request before something begins or ends there."""
+    fence = await runs.fence(services.database, repository.id, number)
+    return Look(fence=fence, pull_request=await services.host.pull_request(repository, number))
 
 
 class Admitted(BaseModel):

@@ -1,12 +1,10 @@
 """What a delivery asks for, done: a short durable workflow that admits, supersedes and ends runs."""
 
-import contextlib
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, cast
 
 import structlog
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from domain import gate_replies, replies, texts
 from domain.commands import (
@@ -28,27 +26,26 @@ from domain.commands import (
 )
 from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, RateLimited, Superseded
 from domain.gates import Choice, Gate
-from domain.ports import PullRequest
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
 from pipeline.actions_ended import checks_ended
-from pipeline.admission import Admitted, admit_issue, refusal_of_label
+from pipeline.admission import Admitted, admit_issue, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
-from pipeline.automation import learn_from_end, weigh_here
+from pipeline.automation import weigh_here
 from pipeline.deciding import Saying, decide
-from pipeline.gates import refresh, show_void
+from pipeline.ending import Ending
+from pipeline.gates import refresh
 from pipeline.going_on import go_on, queue
 from pipeline.journal import WorkflowJournal
-from pipeline.last_word import hand_over
 from pipeline.obey import Obedience
 from pipeline.owning import tell_owner
-from pipeline.purging import purge
 from pipeline.services import Services
-from pipeline.signs import close_sign, open_sign
+from pipeline.signs import open_sign
 from pipeline.standing import give_ok, look
+from pipeline.test_run import queue_test, run_of
 from pipeline.threads import note
 from safety.authority import authorise
 from safety.gates import UNASKED
@@ -56,18 +53,9 @@ from safety.gates import UNASKED
 log = structlog.get_logger(__name__)
 
 
-_STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
-
 REVIEWED = "this head was reviewed before"
 IN_WORK = "this head is being reviewed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
-
-
-class _Look(BaseModel):
-    """The pull request at this moment, and the fencing token from just before."""
-
-    fence: int
-    pull_request: PullRequest
 
 
 async def dispatch(services: Services, guid: str, stored: str) -> str:
@@ -95,6 +83,7 @@ class Dispatch:
         self._guid = guid
         self._command = command
         self._journal = WorkflowJournal(services, guid, pauses=services.long_pauses)  # GitHub will not send it again
+        self._ending = Ending(services, self._journal, guid)
 
     async def execute(self) -> str:
         """Do what the command asks and record what became of it."""
@@ -120,14 +109,10 @@ class Dispatch:
                 return await self.review(command)
             case ReviewCheckedHead():
                 return await self._review_again(command)
-            case EndPullRequest():
-                return await self._end_closed(command)
-            case EndIssue():
-                return await self._end_issue(command)
+            case EndPullRequest() | EndIssue() | EndInstallation() | ResumeInstallation():
+                return await self._ending.carry_out(command)
             case LabelledIssue():
                 return await self._labelled(command)
-            case EndInstallation() | ResumeInstallation():
-                return await self._of_installation(command)
             case ReportMergeGroup():
                 return str(await self._journal.step("report", lambda: self._report(command)))
             case ObeyComment():
@@ -162,6 +147,18 @@ class Dispatch:
     async def _labelled(self, command: LabelledIssue) -> str:
         refused = await self._journal.step("ask for permission", lambda: self._refusal_of_label(command))
         return str(refused or await self.issue(command.repository, command.number, Trigger.issue))
+
+    async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
+        """Have the head tested that the newest run here is about; whether there is one."""
+
+        async def find() -> JsonValue:
+            run = await run_of(self._services, repository, number, head)
+            return None if run is None else run.model_dump(mode="json")
+
+        found = await self._journal.step("whose head it is", find)
+        if found is not None:
+            await queue_test(Run.model_validate(found), self._guid)
+        return found is not None
 
     async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
         """Let a run that waits for people look whether it still has to.
@@ -213,9 +210,6 @@ class Dispatch:
         await self._weigh(gate.repository, gate.number)
         return answer
 
-    async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
-        await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))
-
     async def _weigh(self, repository: RepositoryRef, number: int) -> None:
         """Weigh the automation level after a person decided something."""
         await self._journal.step("weigh the level", lambda: weigh_here(self._services, repository, number))
@@ -258,36 +252,11 @@ class Dispatch:
 
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End what runs on a pull request; the runs that were stopped."""
-        return await self._end(repository, number, reason) or ()
+        return await self._ending.end(repository, number, reason)
 
     async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
         """End what runs in a repository; how many runs that were."""
-        return await self._end_active(repository.installation_id, (repository.id,), reason)
-
-    async def _end_active(
-        self, installation_id: int, repository_ids: tuple[int, ...] | None, reason: ReasonCode
-    ) -> int:
-        found = await self._journal.step("find", lambda: self._active(installation_id, repository_ids))
-        active = cast(list[list[Any]], found)
-        for repository, number in active:
-            await self._end(RepositoryRef.model_validate(repository), number, reason)
-        return len(active)
-
-    async def _of_installation(self, command: EndInstallation | ResumeInstallation) -> str:
-        if isinstance(command, ResumeInstallation):
-            return await self._catch_up(command)
-        return await self._end_installation(command)
-
-    async def _end_installation(self, command: EndInstallation) -> str:
-        installation_id, repository_ids = command.installation_id, command.repository_ids
-        ended = _ended(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
-        if not command.is_for_good:
-            return ended
-        purged = await self._journal.step("purge", lambda: self._purge(installation_id, repository_ids))
-        return f"{ended}, {purged} purged"
-
-    async def _purge(self, installation_id: int, repository_ids: Sequence[int] | None) -> JsonValue:
-        return await purge(self._services, installation_id, repository_ids)
+        return await self._ending.end_all(repository, reason)
 
     async def _start(self, run: Run, superseded: Sequence[Run]) -> None:
         """Show the first sign, queue the run's work, and stop what it supersedes.
@@ -296,72 +265,7 @@ class Dispatch:
         """
         await self._journal.step("first sign", lambda: self._open_check(run))
         await queue(run)
-        await self._stop(superseded)
-
-    async def _end_closed(self, command: EndPullRequest) -> str:
-        """End what runs on a pull request, unless it is open again: the event may be late."""
-        ended = None
-        while ended is None:
-            look = None
-            with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-                answer = await self._journal.once("look", lambda: self._look_again(command))
-                look = _Look.model_validate(answer)
-            if look is not None and look.pull_request.is_open:
-                return "the pull request is open again"
-            seen = None if look is None else look.fence
-            ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
-            if ended is not None and look is not None:
-                await self._learn(command, look.pull_request)
-        await tell_owner(self._services, self._journal, command.repository, command.number, self._guid)
-        return _ended(len(ended))
-
-    async def _end_issue(self, command: EndIssue) -> str:
-        """End what runs on an issue, unless it is open again: the event may be late."""
-        is_open = False
-        with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-            is_open = bool(await self._journal.once("look", lambda: self._is_open(command)))
-        if is_open:
-            return "the issue is open again"
-        return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
-
-    async def _is_open(self, command: EndIssue) -> JsonValue:
-        return (await self._services.host.issue(command.repository, command.number)).is_open
-
-    async def _end(
-        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None
-    ) -> list[Run] | None:
-        """End what runs on a pull request; None if something began there since ``seen_fence`` was seen."""
-        stopped = await self._journal.step("end", lambda: self._end_runs(repository, number, reason, seen_fence))
-        if stopped is None:
-            return None
-        ended = [Run.model_validate(run) for run in cast(list[Any], stopped)]
-        await self._stop(ended)
-        return ended
-
-    async def _catch_up(self, command: ResumeInstallation) -> str:
-        """Have the checks closed that could not be while Forge had no access."""
-        answer = await self._journal.step("find", lambda: self._unsaid(command.installation_id))
-        found = [Run.model_validate(run) for run in cast(list[Any], answer)]
-        for run in found:
-            await hand_over(run, self._guid)
-        return f"{len(found)} checks to close"
-
-    async def _unsaid(self, installation_id: int) -> JsonValue:
-        since = self._services.clock.now() - _STALE_AFTER
-        found = await runs.lost_access(self._services.database, installation_id, since)
-        return [run.model_dump(mode="json") for run in found]
-
-    async def _stop(self, stopped: Sequence[Run]) -> None:
-        """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
-        for run in stopped:
-            await self._journal.step("close the check", lambda run=run: self._close_check(run))
-
-    async def _look(self, repository: RepositoryRef, number: int) -> _Look:
-        fence = await runs.fence(self._services.database, repository.id, number)
-        return _Look(fence=fence, pull_request=await self._services.host.pull_request(repository, number))
-
-    async def _look_again(self, command: EndPullRequest) -> JsonValue:
-        return (await self._look(command.repository, command.number)).model_dump(mode="json")
+        await self._ending.stop(superseded)
 
     async def _admit(self, command: ReviewPullRequest) -> JsonValue:
         return (await self._admitted(command)).model_dump(mode="json")
@@ -370,7 +274,7 @@ class Dispatch:
         """Admit what GitHub says is the live head; look again if somebody else may have seen a newer one meanwhile."""
         database, admitted_by = self._services.database, f"{self._guid}#{command.number}"
         while True:
-            look = await self._look(command.repository, command.number)
+            look = await look_at(self._services, command.repository, command.number)
             if not look.pull_request.is_open:
                 earlier = await runs.admitted(database, admitted_by)  # by a process that died before it could say so
                 return admitted_(earlier, "the pull request is closed")
@@ -424,16 +328,6 @@ class Dispatch:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None
 
-    async def _close_check(self, run: Run) -> JsonValue:
-        await waits.end(self._services.database, run.id, self._services.clock.now())
-        with contextlib.suppress(CodeHostError):
-            await show_void(self._services, run)
-        if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
-            return None  # its verdict came first, or the run finds that it did not
-        with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
-            await close_sign(self._services, run)
-        return None
-
     async def _refusal(self, command: ReviewCheckedHead, number: int) -> JsonValue:
         """Why the sender may not ask for another review; a button says the same as the command (SPEC W5)."""
         standing = await look(self._services, command.repository, number, command.sender)
@@ -456,30 +350,8 @@ class Dispatch:
         found = await self._services.host.open_pull_requests(command.repository, command.head_sha)
         return [pull_request.number for pull_request in found]
 
-    async def _end_runs(
-        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
-    ) -> JsonValue:
-        stopped = await runs.end_all(
-            self._services.database,
-            repository.id,
-            number,
-            reason,
-            f"ended by delivery {self._guid}",
-            self._services.clock.now(),
-            seen_fence,
-        )
-        return None if stopped is None else [run.model_dump(mode="json") for run in stopped]
-
-    async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
-        found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
-        return [[run.repository.model_dump(mode="json"), run.number] for run in found]
-
 
 def _why_not(known: Run | None) -> str:
     if known is None or known.state.is_final:
         return REVIEWED
     return AT_GATE if known.reason is ReasonCode.gate else IN_WORK
-
-
-def _ended(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'} ended"

@@ -27,11 +27,12 @@ from pipeline.going_on import go_on
 from pipeline.issue_run import IssueRun
 from pipeline.journal import WAKE
 from pipeline.last_word import say
-from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS
+from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS, TEST
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
 from pipeline.steps import interrupted
+from pipeline.test_run import HeadTest
 
 log = structlog.get_logger(__name__)
 
@@ -177,6 +178,14 @@ class WorkflowEngine:
                     return "over"
                 kind = IssueRun if run.is_of_issue else ReviewRun
                 return await kind(services, run, DBOS.workflow_id).execute()
+
+        @DBOS.workflow(name=TEST, max_recovery_attempts=_RECOVERIES)
+        async def test(run_id: str, occasion: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                if run is None:
+                    return "unknown run"
+                return await HeadTest(services, run, occasion, DBOS.workflow_id or "").execute()
 
         @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]

@@ -1,5 +1,6 @@
 """The run of one issue, as a durable workflow that reads from top to bottom."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from domain.gates import Gate, GateState
 from domain.plan import Weighed
 from domain.plan_texts import Afterwards, StepState
 from domain.proposal_texts import Progress
+from domain.review import RiskLevel
 from domain.rounds import Bounce, Reviewed, Standing, Step, next_step
 from domain.runs import ReasonCode, Run, RunState, Trigger
 from memory import checkpoints
@@ -72,9 +74,11 @@ class IssueRun(Running):
         )
         implementing = Implementing(self._services, self._journal, self._run, begun, plan)
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
-        return await self._carried_out(begun, implementing, handing_in)
+        return await self._carried_out(begun, plan.level, implementing, handing_in)
 
-    async def _carried_out(self, begun: Begun, implementing: Implementing, handing_in: HandingIn) -> str:
+    async def _carried_out(
+        self, begun: Begun, level: RiskLevel, implementing: Implementing, handing_in: HandingIn
+    ) -> str:
         """Implement, propose, and mend what the review and the tests find, as far as that goes now."""
         built = await implementing.carry_out()
         bounces = [
@@ -89,10 +93,16 @@ class IssueRun(Running):
             self._progress = _proposed(self._progress, built, opened, len(bounces))
             if built.ended is not None:
                 return await self._end(await self._with_part(built.ended))
-            standing = await self._standing(built, opened)
+            proving = Proving(self._services, self._journal, self._run, opened, begun.configuration, level)
+            standing = await self._standing(proving, built, bounces)
             step, phase = next_step(standing, built.head, bounces)
             if step is Step.wait:
                 return await self._wait_for_review(built, opened, standing)
+            if step is Step.test:
+                testing = replace(self._progress, review=StepState.done, testing=StepState.now)
+                await self._show(f"tests {built.head}", testing)
+                await proving.test(built)
+                continue
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
                 step = Step.unproved
             if step not in {Step.fix, Step.help}:
@@ -103,9 +113,9 @@ class IssueRun(Running):
             await self._show(f"mends {len(bounces)}", _mending(self._progress, len(bounces)))
             built = await implementing.mend(built, bounce)
 
-    async def _standing(self, built: Built, opened: Opened) -> Standing:
-        proving = Proving(self._services, self._run, opened)
-        return Standing.model_validate(await self._journal.step("how it stands", lambda: proving.look(built)))
+    async def _standing(self, proving: Proving, built: Built, bounces: Sequence[Bounce]) -> Standing:
+        answer = await self._journal.step("how it stands", lambda: proving.look(built, bounces))
+        return Standing.model_validate(answer)
 
     async def _wait_for_review(self, built: Built, opened: Opened, standing: Standing) -> str:
         asks = standing.reviewed is Reviewed.person

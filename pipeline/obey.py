@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol
 
@@ -61,12 +62,24 @@ class Runs(Protocol):
         """End what runs in a repository; how many runs that were."""
         ...
 
+    async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
+        """Have a head tested; whether a run knows it."""
+        ...
+
     async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
         """Let a run that waits for people look whether it still has to.
 
         :param is_judged: a finding was judged; an answered gate is found in any case.
         """
         ...
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A head that a command is about, or why there is none."""
+
+    sha: str = ""
+    refused: str = ""
 
 
 _AT_GATES = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.more, Verb.accept})
@@ -123,6 +136,8 @@ class Obedience:
         match asked.verb:
             case Verb.review:
                 return await self._review(asked.full, standing)
+            case Verb.test:
+                return await self._test(standing)
             case Verb.plan | Verb.run:
                 return await self._on_issue(asked.verb)
             case Verb.cancel | Verb.abort:
@@ -211,16 +226,10 @@ class Obedience:
     # --- runs ---------------------------------------------------------------------------------------------------
 
     async def _review(self, full: bool, standing: Standing) -> str:
-        command, pull_request = self._command, standing.pull_request
-        if pull_request is None:
-            return replies.only_on_pull_requests(Verb.review)
-        if not pull_request.is_open:
-            return replies.nothing_to_review()
-        head = pull_request.head_sha
-        if command.head_sha not in {None, head}:
-            return replies.head_moved(head)
-        if standing.gives_ok and not await self._journal.step("give the ok", lambda: self._give_ok(head)):
-            return replies.head_moved(head)
+        command, meant = self._command, await self._head(Verb.review, standing)
+        if meant.refused:
+            return meant.refused
+        head = meant.sha
         if await self._journal.step("does a budget wait", self._is_stopped):
             refused = refusal(standing.role, "write")
             if refused is not None:
@@ -238,6 +247,26 @@ class Obedience:
         if not outcome.startswith("run "):
             return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
+
+    async def _test(self, standing: Standing) -> str:
+        head = await self._head(Verb.test, standing)
+        if head.refused:
+            return head.refused
+        is_known = await self._runs.test(self._command.repository, self._command.number, head.sha)
+        return replies.begun_testing(head.sha, standing.gives_ok) if is_known else replies.not_looked_at(head.sha)
+
+    async def _head(self, verb: Verb, standing: Standing) -> _Head:
+        """The head that is meant, which has the ok of whoever asks where it needs one."""
+        pull_request = standing.pull_request
+        if pull_request is None:
+            return _Head(refused=replies.only_on_pull_requests(verb))
+        if not pull_request.is_open:
+            return _Head(refused=replies.nothing_to_review())
+        head = pull_request.head_sha
+        is_meant = self._command.head_sha in {None, head}
+        if is_meant and standing.gives_ok:
+            is_meant = bool(await self._journal.step("give the ok", lambda: self._give_ok(head)))
+        return _Head(head) if is_meant else _Head(refused=replies.head_moved(head))
 
     async def _on_issue(self, verb: Verb) -> str:
         """Begin a run of the issue: all of it, or only the plan."""

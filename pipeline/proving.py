@@ -4,35 +4,73 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from agents.testing import gaps
+from domain.configuration import Configuration
 from domain.findings import Finding, Severity
 from domain.ports import PullRequest
-from domain.review import Conclusion, Review
-from domain.rounds import Owner, Proof, Reviewed, Standing
-from domain.runs import ReasonCode, Run, RunState
+from domain.review import Conclusion, Review, RiskLevel
+from domain.rounds import MOST, Bounce, Owner, Proof, Reviewed, Standing
+from domain.runs import Phase, ReasonCode, Run, RunState
+from domain.testing import Verdict
 from domain.work import ToFix
 from memory import checkpoints, runs
 from pipeline.handing_in import Opened
 from pipeline.implementing import Built
+from pipeline.journal import WorkflowJournal
+from pipeline.running import said
 from pipeline.services import Services
+from pipeline.testing import Tested, Testing
 
 _WORTH_MENDING = Severity.warning.rank
 
 
 class Proving:
-    """What is known of one pull request of Forge's own."""
+    """What is known of one pull request of Forge's own.
 
-    def __init__(self, services: Services, run: Run, opened: Opened) -> None:
+    :param level: how risky its plan is.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        opened: Opened,
+        configuration: Configuration,
+        level: RiskLevel,
+    ) -> None:
         self._services = services
+        self._journal = journal
         self._run = run
         self._opened = opened
+        self._configuration = configuration
+        self._level = level
 
-    async def look(self, built: Built) -> JsonValue:
+    async def look(self, built: Built, bounces: Sequence[Bounce]) -> JsonValue:
         """How it stands now, as JSON of :class:`Standing`."""
         live = await self._services.host.pull_request(self._run.repository, self._opened.number)
         standing = Standing(is_open=live.is_open, is_merged=live.is_merged, head=_owner(live, built))
         if standing.is_open and standing.head is Owner.run:
             standing = standing.model_copy(update=await self._reviewed(built.head))
+        if standing.reviewed is Reviewed.approved:
+            standing = standing.model_copy(update=_proof(await self._tested(built.head), bounces))
         return standing.model_dump(mode="json")
+
+    async def test(self, built: Built) -> None:
+        """Run the tests of the head, once."""
+        occasion = f"of {built.head[:10]}"
+        testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, occasion)
+        tested = await testing.test(self._level)
+        await self._journal.step("keep the tests", lambda: said(self._keep(tested)))
+
+    async def _keep(self, tested: Tested) -> None:
+        now = self._services.clock.now()
+        await checkpoints.save_tests(self._services.database, self._run, tested.model_dump(mode="json"), now)
+
+    async def _tested(self, head: str) -> Tested | None:
+        kept = await checkpoints.load_tests(self._services.database, self._run)
+        tested = None if kept is None else Tested.model_validate(kept)
+        return tested if tested is not None and tested.head == head else None
 
     async def _reviewed(self, head: str) -> dict[str, object]:
         past = await runs.of_pull_request(self._services.database, self._run.repository.id, self._opened.number)
@@ -42,7 +80,25 @@ class Proving:
         review = await checkpoints.load_review(self._services.database, last)
         reviewed = _outcome(last, review)
         to_fix = _to_fix(review.findings) if review is not None and reviewed is Reviewed.changes else ()
-        return {"reviewed": reviewed, "tested": Proof.missing, "to_fix": to_fix}
+        return {"reviewed": reviewed, "to_fix": to_fix}
+
+
+def _proof(tested: Tested | None, bounces: Sequence[Bounce]) -> dict[str, object]:
+    """What the tests came to; tests that are missing are asked for once."""
+    if tested is None:
+        return {}
+    if tested.verdict is Verdict.failed:
+        is_fixable = bool(tested.to_fix)
+        to_fix = tested.to_fix if is_fixable else tested.failed
+        return {"tested": Proof.failed if is_fixable else Proof.unfixable, "to_fix": to_fix}
+    asked_before = any(each.rule == gaps.MISSING for bounce in bounces for each in bounce.to_fix)
+    often = sum(bounce.phase is Phase.testing for bounce in bounces) >= MOST[Phase.testing]
+    if tested.missing and not asked_before and not often:
+        return {"tested": Proof.failed, "to_fix": tested.missing}
+    return {"tested": _PROOFS[tested.verdict]}
+
+
+_PROOFS = {Verdict.passed: Proof.passed, Verdict.no_tests: Proof.missing, Verdict.not_run: Proof.unable}
 
 
 def _owner(live: PullRequest, built: Built) -> Owner:

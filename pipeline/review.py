@@ -23,7 +23,7 @@ from pipeline.model_layer import ModelLayer
 from pipeline.owning import tell_owner
 from pipeline.publish import choose_inline
 from pipeline.review_gates import Asked, GatesOutcome
-from pipeline.running import Running
+from pipeline.running import Running, while_current
 from pipeline.services import Services
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
@@ -156,7 +156,7 @@ class ReviewRun(Running):
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:
-        return await self._while_current(self._drawing.check(settings))
+        return await while_current(self._services, self._run, self._drawing.check(settings))
 
     async def _ask(self, settings: Settings) -> JsonValue:
         """Ask people what the review has to ask, and draw the verdict with what they answered."""

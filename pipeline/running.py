@@ -134,26 +134,11 @@ class Running(ABC):
             return False
         return True
 
-    async def _while_current(self, work: Awaitable[JsonValue]) -> JsonValue:
-        """The answer of ``work``, which is stopped soon after the run lost its place.
-
-        :raises Superseded: if it was.
-        """
-        task = asyncio.ensure_future(work)
-        try:
-            while not (await asyncio.wait({task}, timeout=_WATCH))[0]:
-                if not await runs.is_current(self._services.database, self._run):
-                    raise self._superseded()
-            return task.result()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
     async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> JsonValue:
         """:raises Superseded: the run was put an end to."""
         now = self._services.clock.now()
         if not await runs.move(self._services.database, self._run.id, target, now, reason, detail):
-            raise self._superseded()
+            raise superseded(self._run)
         if target.is_final:
             await self._close_books()
         return None
@@ -161,9 +146,6 @@ class Running(ABC):
     async def _close_books(self) -> None:
         """What is still reserved when a run ends was lost: nobody knows what the provider did (invariant 3)."""
         await spend.close(self._services.database, self._run.id, self._services.clock.now())
-
-    def _superseded(self) -> Superseded:
-        return Superseded(f"Run {self._run.id} was put an end to.")
 
     async def _waiting(self, why: str | None) -> None:
         if self._is_over:
@@ -173,6 +155,27 @@ class Running(ABC):
         else:
             reason = ReasonCode.halted if why == HALTED else ReasonCode.rate_limited
             await self._move(RunState.waiting, reason, why)
+
+
+async def while_current(services: Services, run: Run, work: Awaitable[JsonValue]) -> JsonValue:
+    """The answer of ``work``, which is stopped soon after the run lost its place.
+
+    :raises Superseded: if it was.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=_WATCH))[0]:
+            if not await runs.is_current(services.database, run):
+                raise superseded(run)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def superseded(run: Run) -> Superseded:
+    """What ends a run that something else put an end to."""
+    return Superseded(f"Run {run.id} was put an end to.")
 
 
 async def said(saying: Awaitable[None]) -> JsonValue:

@@ -39,9 +39,9 @@ def command_line(
             argv += ["--symlink", str(target.readlink()), path]
         elif target.is_dir():
             argv += ["--ro-bind", path, path]
+    argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
     for path in (*SYSTEM_FILES, *map(str, reads)):
         argv += ["--ro-bind-try", path, path]
-    argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
     argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
     argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]

@@ -1,9 +1,10 @@
 """What the checks need once per process: the warm workers and the sandbox."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from safety.containment import CODE, Containment, Origin, containment
 from workspace import probing
@@ -14,11 +15,15 @@ from workspace.temporary import sweep
 
 @dataclass(frozen=True)
 class Toolbox:
-    """Warm workers, the sandbox, and how long one tool may take, in seconds."""
+    """Warm workers, the sandbox, and how long one tool may take, in seconds.
+
+    :param reads: folders beyond the system's that commands of a repository may read and execute from.
+    """
 
     pool: WorkerPool
     sandbox: Sandbox
     seconds: float = 30.0
+    reads: tuple[Path, ...] = ()
 
     @classmethod
     @asynccontextmanager
@@ -29,6 +34,7 @@ class Toolbox:
         user: str = "nobody",
         sandbox: probing.Wanted = "auto",
         seconds: float = 30.0,
+        reads: Sequence[Path] = (),
     ) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
@@ -45,7 +51,7 @@ class Toolbox:
         probed = asyncio.create_task(probing.sandbox(user, sandbox))
         try:
             async with WorkerPool("agents.checks.jobs", size=workers, user=user, unconfined=unconfined) as pool:
-                yield cls(pool, await probed, seconds)
+                yield cls(pool, await probed, seconds, tuple(reads))
         finally:
             probed.cancel()
             await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove

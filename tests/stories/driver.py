@@ -21,6 +21,7 @@ from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Reposito
 from tests.clock import MovableClock
 from tests.databases import POLLING
 from tests.resting import still_open
+from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
 PATIENCE = 120.0  # seconds a story may take to come to rest, on a machine that has other things to do
@@ -139,6 +140,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "executor_id": "story",
         "write_interval": 0,
         "queue_polling": POLLING,
+        "sandbox_tools": (toolchain(),),
         "tool_workers": 1,  # to warm one is most of what a story's start costs
         **more,
     }

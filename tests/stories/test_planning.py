@@ -11,8 +11,10 @@ from simulator import User
 from simulator.state import Issue, Repository
 from tests.stories.driver import Story
 
+PROJECT = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
 SHOP = {
     "README.md": "# Shop\n",
+    "pyproject.toml": PROJECT,
     "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
     "shop/secret.env": "nothing of yours\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",

@@ -6,12 +6,13 @@ from pydantic import JsonValue
 
 from agents.scripted import ScriptedModel
 from memory import ledger
-from simulator.state import PullRequest
+from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
-from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
+from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
 
 WRONG = DIFF.replace("1 - discount)", "1 - discont)")
+UNSURE = DIFF.replace("+1,2 @@", "+1,6 @@") + "+\n+\n+def receipt():\n+    return _translated('Sum')\n"
 MEND = "== your task: mend"
 MENDED: dict[str, JsonValue] = {"summary": "The name is right now.", "is_done": True}
 ASKS = {".github/forge.yml": "gates:\n  design: {phase: review, when: review.lines_changed > 0, prompt: Fine}\n"}
@@ -32,11 +33,11 @@ async def events(read: Story, kind: str) -> list[dict[str, JsonValue]]:
     return [each.payload for each in told if each.type == kind]
 
 
-async def asked_for(read: Story, model: ScriptedModel, diff: str, **files: str) -> tuple[Asked, PullRequest]:
-    """An issue whose run proposed this diff."""
+async def asked_for(read: Story, model: ScriptedModel, *diffs: str, **files: str) -> tuple[Asked, PullRequest]:
+    """An issue whose run proposed these diffs."""
     asked = await opened(read, **files)
     model.when("Discounts", plan())
-    model.when(TASK, patches(diff), DONE)
+    model.when(TASK, patches(*diffs), DONE)
     await asked.says(asked.alice, "/forge run")
     pull = proposed(asked)
     read.comments(pull)
@@ -59,7 +60,7 @@ async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel
     assert read.check(asked.repository, first.sha).conclusion == "failure"
     assert read.check(asked.repository, second.sha).conclusion == "success"
     assert not pull.draft
-    assert "- [x] Review: done, sent back once" in asked.status
+    assert "- [x] Implementation: done, 1 of 1 task, mended once" in asked.status
     assert await ended(read) == ("completed", "proposed")
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
 
@@ -119,7 +120,7 @@ async def test_a_closed_draft_ends_the_run(read: Story, model: ScriptedModel) ->
 async def test_a_dismissed_finding_needs_no_mending(read: Story, model: ScriptedModel) -> None:
     """A person says that the finding is wrong while it is asked whether to try again."""
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await asked_for(read, model, WRONG)
+    asked, pull = await asked_for(read, model, UNSURE)
     assert read.gates(asked.issue) == ["help_needed"]
     [finding] = read.comments(pull)
     await asked.alice.reply(finding, "/forge dismiss It is a global of ours.")
@@ -128,4 +129,140 @@ async def test_a_dismissed_finding_needs_no_mending(read: Story, model: Scripted
     assert await ended(read) == ("completed", "proposed")
     read.questions(asked.issue)
     read.answers(asked.issue)
+    read.comments(pull)
+
+
+# --- tests -------------------------------------------------------------------------------------------------
+
+BRANCH = """\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,4 @@
+-def total(prices):
+-    return sum(prices)
++def total(prices, discount=0):
++    if discount > 1:
++        return 0
++    return sum(prices) * (1 - discount)
+"""
+OFF = DIFF.replace("1 - discount)", "1 + discount)")
+FAILED = "== what failed"
+
+
+def judged(confidence: float) -> dict[str, JsonValue]:
+    """What a model says of the one failure."""
+    said: JsonValue = {
+        "test": 1,
+        "failure_class": "real_bug",
+        "root_cause": "The discount is added.",
+        "suggested_fix": "Take it off: 1 - discount.",
+        "path": "shop/cart.py",
+        "line": 2,
+        "confidence": confidence,
+    }
+    return {"failures": [said]}
+
+
+def shown(read: Story, asked: Asked, sha: str) -> CheckRun:
+    """The check of the tests on a head."""
+    [check] = read.github.check_runs(asked.repository, sha, "Forge / test")
+    return check
+
+
+async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) -> None:
+    """The review finds nothing; a test the implementer wrote fails, a model says why, and the implementer mends it."""
+    model.when(FAILED, judged(0.9))
+    model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
+    asked, pull = await asked_for(read, model, OFF, TEST)
+    told = next(call.content for call in model.calls if MEND in call.content)
+    assert "- tests/test_cart.py:" in told
+    assert "Root cause: The discount is added." in told
+    first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
+    assert second.message.startswith("Mend what the tests found\n")
+    failed, passed = shown(read, asked, first.sha), shown(read, asked, second.sha)
+    assert (failed.conclusion, failed.title) == ("failure", "1 test failed")
+    assert "assert 15.0 == 5" in (failed.summary or "")
+    assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
+    assert not pull.draft
+    assert await ended(read) == ("completed", "proposed")
+
+
+async def test_what_nobody_knows_how_to_mend_is_asked(read: Story, model: ScriptedModel) -> None:
+    model.when(FAILED, judged(0.6))
+    asked, pull = await asked_for(read, model, OFF, TEST)
+    assert read.gates(asked.issue) == ["help_needed"]
+    assert pull.draft
+    model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
+    await asked.says(asked.alice, "/forge approve with: a discount makes it cheaper")
+    assert await ended(read) == ("completed", "proposed")
+    assert not pull.draft
+
+
+async def test_tests_that_are_missing_are_written(read: Story, model: ScriptedModel) -> None:
+    """Added lines that no test runs are sent back once."""
+    measured = {"pyproject.toml": f'{PROJECT}\n[dependency-groups]\ntest = ["pytest", "coverage"]\n'}
+    test = TEST.replace("+3,7 @@", "+3,8 @@").replace("== 5", "== 5\n+    assert total([10], discount=2) == 0")
+    model.when(MEND, patches(test), MENDED)
+    asked, pull = await asked_for(read, model, BRANCH, **measured)
+    told = next(call.content for call in model.calls if MEND in call.content)
+    assert "No test runs these added lines" in told
+    first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
+    assert [each.path for each in asked.repository.git.diff(first.sha, second.sha)] == ["tests/test_cart.py"]
+    assert not pull.draft
+    assert "Lines this change adds" in (shown(read, asked, second.sha).summary or "")
+
+
+async def test_a_repository_without_tests_gets_some(read: Story, model: ScriptedModel) -> None:
+    added = "from shop.cart import total\n\n\ndef test_discount():\n    assert total([10], 0.5) == 5\n"
+    lines = "".join(f"+{line}\n" for line in added.splitlines())
+    header = "diff --git a/tests/test_total.py b/tests/test_total.py\nnew file mode 100644\n--- /dev/null\n"
+    test = f"{header}+++ b/tests/test_total.py\n@@ -0,0 +1,5 @@\n{lines}"
+    model.when(MEND, patches(test), MENDED)
+    asked, pull = await asked_for(read, model, DIFF, **{"tests/test_cart.py": ""})
+    told = next(call.content for call in model.calls if MEND in call.content)
+    assert "No test covers this file, and the repository has none at all" in told
+    first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
+    assert shown(read, asked, first.sha).title == "No tests found"
+    assert shown(read, asked, second.sha).title == "Passed: 1 test"
+    assert not pull.draft
+
+
+async def test_tests_on_a_pull_request_alone(read: Story) -> None:
+    """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
+    repository, alice = read.repository(SHOP)
+    await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    await read.rest()
+    assert "the check `Forge / test` shows how far it is" in read.answers(pull)[-1].body
+    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    assert (check.conclusion, check.title) == ("failure", "1 test failed")
+    assert "`tests/test_cart.py::test_total`" in (check.summary or "")
+    await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    await read.rest()
+    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
+    read.answers(pull)
+    read.comments(pull)
+
+
+async def test_a_flaky_test_is_no_failure(read: Story) -> None:
+    """It fails at first and passes when it is run once more, on the same code."""
+    flaky = (
+        "from pathlib import Path\n\n\ndef test_sometimes():\n    seen = Path('seen')\n    was_there = seen.exists()\n"
+        "    seen.touch()\n    assert was_there\n"
+    )
+    repository, alice = read.repository({**SHOP, "tests/test_sometimes.py": flaky})
+    await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    await read.rest()
+    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
+    assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
+    read.answers(pull)
     read.comments(pull)

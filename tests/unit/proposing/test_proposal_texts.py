@@ -288,17 +288,22 @@ def test_progress_in_plain_words() -> None:
 <sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
     proposed = Progress(done, None, done, 1, 1, done, 14, review=now, bounces=2)
-    assert texts.status(proposed, 0).splitlines()[4:7] == snapshot(
-        ["- [x] Pull request: done, #14", "- [ ] Review: now, sent back 2 times", "- [ ] Tests: next"]
+    assert texts.status(proposed, 0).splitlines()[3:7] == snapshot(
+        [
+            "- [x] Implementation: done, 1 of 1 task, mended 2 times",
+            "- [x] Pull request: done, #14",
+            "- [ ] Review: now",
+            "- [ ] Tests: next",
+        ]
     )
     over = replace(proposed, review=done, testing=done, bounces=1)
     assert texts.status(over, 1_250_000) == snapshot("""\
 **Forge proposed a change for this issue**
 
 - [x] Planning: done
-- [x] Implementation: done, 1 of 1 task
+- [x] Implementation: done, 1 of 1 task, mended once
 - [x] Pull request: done, #14
-- [x] Review: done, sent back once
+- [x] Review: done
 - [x] Tests: done
 
 <sub>Spent by this run so far: 1.25 USD.</sub>\

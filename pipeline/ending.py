@@ -1,0 +1,172 @@
+"""Ends runs: because a pull request or an issue was closed, access was lost, or a person said so."""
+
+import contextlib
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
+from domain.errors import CodeHostError
+from domain.ports import PullRequest
+from domain.runs import ReasonCode, RepositoryRef, Run
+from memory import runs, waits
+from pipeline.admission import Look, look_at
+from pipeline.automation import learn_from_end
+from pipeline.gates import show_void
+from pipeline.journal import WorkflowJournal
+from pipeline.last_word import hand_over
+from pipeline.owning import tell_owner
+from pipeline.purging import purge
+from pipeline.services import Services
+from pipeline.signs import close_sign
+
+_STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
+
+AnyEnd = EndPullRequest | EndIssue | EndInstallation | ResumeInstallation
+
+
+class Ending:
+    """Ends what a delivery puts an end to."""
+
+    def __init__(self, services: Services, journal: WorkflowJournal, guid: str) -> None:
+        self._services = services
+        self._journal = journal
+        self._guid = guid
+
+    async def carry_out(self, command: AnyEnd) -> str:
+        """Do what the command asks; what became of it."""
+        match command:
+            case EndPullRequest():
+                return await self._end_closed(command)
+            case EndIssue():
+                return await self._end_issue(command)
+            case EndInstallation():
+                return await self._end_installation(command)
+            case ResumeInstallation():
+                return await self._catch_up(command)
+
+    async def _end_closed(self, command: EndPullRequest) -> str:
+        """End what runs on a pull request, unless it is open again: the event may be late."""
+        ended = None
+        while ended is None:
+            look = None
+            with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
+                answer = await self._journal.once("look", lambda: self._look_again(command))
+                look = Look.model_validate(answer)
+            if look is not None and look.pull_request.is_open:
+                return "the pull request is open again"
+            seen = None if look is None else look.fence
+            ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
+            if ended is not None and look is not None:
+                await self._learn(command, look.pull_request)
+        await tell_owner(self._services, self._journal, command.repository, command.number, self._guid)
+        return _ended(len(ended))
+
+    async def _end_issue(self, command: EndIssue) -> str:
+        """End what runs on an issue, unless it is open again: the event may be late."""
+        is_open = False
+        with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
+            is_open = bool(await self._journal.once("look", lambda: self._is_open(command)))
+        if is_open:
+            return "the issue is open again"
+        return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
+
+    async def _end_installation(self, command: EndInstallation) -> str:
+        installation_id, repository_ids = command.installation_id, command.repository_ids
+        ended = _ended(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
+        if not command.is_for_good:
+            return ended
+        purged = await self._journal.step("purge", lambda: self._purge(installation_id, repository_ids))
+        return f"{ended}, {purged} purged"
+
+    async def _catch_up(self, command: ResumeInstallation) -> str:
+        """Have the checks closed that could not be while Forge had no access."""
+        answer = await self._journal.step("find", lambda: self._unsaid(command.installation_id))
+        found = [Run.model_validate(run) for run in cast(list[Any], answer)]
+        for run in found:
+            await hand_over(run, self._guid)
+        return f"{len(found)} checks to close"
+
+    async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
+        """End what runs on a pull request; the runs that were stopped."""
+        return await self._end(repository, number, reason) or ()
+
+    async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
+        """End what runs in a repository; how many runs that were."""
+        return await self._end_active(repository.installation_id, (repository.id,), reason)
+
+    async def _end_active(
+        self, installation_id: int, repository_ids: tuple[int, ...] | None, reason: ReasonCode
+    ) -> int:
+        found = await self._journal.step("find", lambda: self._active(installation_id, repository_ids))
+        active = cast(list[list[Any]], found)
+        for repository, number in active:
+            await self._end(RepositoryRef.model_validate(repository), number, reason)
+        return len(active)
+
+    async def _end(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None
+    ) -> list[Run] | None:
+        """End what runs on a pull request; None if something began there since ``seen_fence`` was seen."""
+        stopped = await self._journal.step("end", lambda: self._end_runs(repository, number, reason, seen_fence))
+        if stopped is None:
+            return None
+        ended = [Run.model_validate(run) for run in cast(list[Any], stopped)]
+        await self.stop(ended)
+        return ended
+
+    async def stop(self, stopped: Sequence[Run]) -> None:
+        """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
+        for run in stopped:
+            await self._journal.step("close the check", lambda run=run: self._close_check(run))
+
+    async def _look_again(self, command: EndPullRequest) -> JsonValue:
+        return (await look_at(self._services, command.repository, command.number)).model_dump(mode="json")
+
+    async def _is_open(self, command: EndIssue) -> JsonValue:
+        return (await self._services.host.issue(command.repository, command.number)).is_open
+
+    async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
+        await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))
+
+    async def _unsaid(self, installation_id: int) -> JsonValue:
+        since = self._services.clock.now() - _STALE_AFTER
+        found = await runs.lost_access(self._services.database, installation_id, since)
+        return [run.model_dump(mode="json") for run in found]
+
+    async def _purge(self, installation_id: int, repository_ids: Sequence[int] | None) -> JsonValue:
+        return await purge(self._services, installation_id, repository_ids)
+
+    async def _close_check(self, run: Run) -> JsonValue:
+        await waits.end(self._services.database, run.id, self._services.clock.now())
+        with contextlib.suppress(CodeHostError):
+            await show_void(self._services, run)
+        if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
+            return None  # its verdict came first, or the run finds that it did not
+        with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
+            await close_sign(self._services, run)
+        return None
+
+    async def _end_runs(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
+    ) -> JsonValue:
+        stopped = await runs.end_all(
+            self._services.database,
+            repository.id,
+            number,
+            reason,
+            f"ended by delivery {self._guid}",
+            self._services.clock.now(),
+            seen_fence,
+        )
+        return None if stopped is None else [run.model_dump(mode="json") for run in stopped]
+
+    async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
+        found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
+        return [[run.repository.model_dump(mode="json"), run.number] for run in found]
+
+
+def _ended(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'} ended"

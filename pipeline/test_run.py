@@ -1,0 +1,90 @@
+"""``/forge test``: tests the head that a run reviewed, on that run's account, as a short durable workflow."""
+
+from functools import partial
+
+import structlog
+from dbos import DBOS, EnqueueOptions
+from pydantic import BaseModel, JsonValue
+
+from domain import test_texts
+from domain.configuration import Configuration
+from domain.errors import ForgeError, Superseded
+from domain.review import Conclusion, RiskLevel
+from domain.runs import RepositoryRef, Run
+from memory import checkpoints, runs
+from pipeline.beginning import configured
+from pipeline.journal import WorkflowJournal
+from pipeline.names import APP_VERSION, RUNS, TEST
+from pipeline.running import said
+from pipeline.services import Services
+from pipeline.steps import noted
+from pipeline.testing import Testing
+from pipeline.tests_shown import ShownTests
+
+log = structlog.get_logger(__name__)
+
+
+async def queue_test(run: Run, occasion: str) -> None:
+    """Queue the tests of a run's head, behind what runs on its pull request; a repeated call changes nothing.
+
+    :param occasion: the delivery that asked for it.
+    """
+    options: EnqueueOptions = {
+        "workflow_name": TEST,
+        "queue_name": RUNS,
+        "workflow_id": f"{run.id}/test {occasion}",
+        "app_version": APP_VERSION,
+        "queue_partition_key": f"{run.repository.id}#{run.number}",
+    }
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id, occasion))
+
+
+async def run_of(services: Services, repository: RepositoryRef, number: int, head: str) -> Run | None:
+    """The run whose tests those of a head are: the newest on the pull request, if it is about that head."""
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    newest = past[0].run if past else None
+    return newest if newest is not None and newest.head_sha == head else None
+
+
+class _Known(BaseModel):
+    configuration: Configuration
+    level: RiskLevel
+
+
+class HeadTest:
+    """The tests of one head, asked for once."""
+
+    def __init__(self, services: Services, run: Run, occasion: str, workflow_id: str) -> None:
+        self._services = services
+        self._run = run
+        self._occasion = occasion
+        self._journal = WorkflowJournal(services, workflow_id)
+
+    async def execute(self) -> str:
+        """Test it and show the result; what that came to, in a word."""
+        try:
+            known = _Known.model_validate(await self._journal.step("what is known", self._known))
+            head, occasion = self._run.head_sha, self._occasion
+            testing = Testing(self._services, self._journal, self._run, known.configuration, head, occasion)
+            return (await testing.test(known.level, asks=False)).verdict.value
+        except Superseded:
+            return "superseded"
+        except ForgeError as error:
+            log.warning("test.failed", run=self._run.id, error=str(error))
+            return await self._give_up(error)
+
+    async def _known(self) -> JsonValue:
+        """Before a review says how risky a change is, all tests are run."""
+        review = await checkpoints.load_review(self._services.database, self._run)
+        level = RiskLevel.high if review is None else review.risk.level
+        configuration = (await configured(self._services, self._run)).configuration
+        return _Known(configuration=configuration, level=level).model_dump(mode="json")
+
+    async def _give_up(self, error: ForgeError) -> str:
+        shown = ShownTests(self._services, self._run, self._run.head_sha, self._occasion)
+        text = test_texts.given_up(error)
+        try:
+            await self._journal.step("give up", lambda: said(shown.give_up(text, Conclusion.action_required)))
+        except ForgeError as second:
+            log.warning("test.unsaid", run=self._run.id, error=str(second))
+        return "failed"

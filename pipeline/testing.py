@@ -1,0 +1,144 @@
+"""The testing phase: runs the tests of one head in the sandbox, has failures analysed, and shows what they came to."""
+
+from collections.abc import Awaitable
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from agents.asking import Answer, ask
+from agents.model_review import on_conditions
+from agents.models import LanguageModel, Task, Unusable
+from agents.tester import Tester
+from agents.testing import analysis, gaps
+from agents.testing.classes import first_look, own_modules
+from domain import test_texts
+from domain.changes import Change
+from domain.configuration import Configuration
+from domain.gates import digest
+from domain.ports import Purse
+from domain.redaction import outgoing
+from domain.review import RiskLevel
+from domain.runs import Phase, Run
+from domain.testing import Analysis, FailureClass, TestRun, Verdict, verdict
+from domain.work import ToFix
+from pipeline.drawing import mirror_of
+from pipeline.journal import WorkflowJournal
+from pipeline.paying import Keep, Paying
+from pipeline.running import said, while_current
+from pipeline.services import Services
+from pipeline.steps import surely
+from pipeline.tests_shown import ShownTests
+from workspace.mirror import Mirror
+from workspace.snapshot import Snapshot
+
+
+class Tested(BaseModel):
+    """What testing a head came to.
+
+    :param to_fix: the failures that the implementer can mend (SPEC P3).
+    :param missing: the tests that the change lacks.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    head: str
+    run: TestRun
+    analyses: tuple[Analysis, ...] = ()
+    to_fix: tuple[ToFix, ...] = ()
+    missing: tuple[ToFix, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict(self.run)
+
+    @property
+    def failed(self) -> tuple[ToFix, ...]:
+        """Everything that failed, also what nobody knows how to mend."""
+        cases = {case.id: case for case in analysis.what_failed(self.run)}
+        return tuple(
+            ToFix(
+                path=(case.path or "") if (case := cases.get(each.test_id)) else "",
+                line=case.line if case else None,
+                rule=each.test_id,
+                message=each.root_cause,
+            )
+            for each in self.analyses
+            if each.failure_class is not FailureClass.flaky
+        )
+
+
+class Testing:
+    """One testing of one head.
+
+    :param run: on whose account it happens.
+    :param head: commit to test; here, in the mirror.
+    :param occasion: tells one testing of this head from another.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: WorkflowJournal,
+        run: Run,
+        configuration: Configuration,
+        head: str,
+        occasion: str,
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._configuration = configuration
+        self._head = head
+        self._shown = ShownTests(services, run, head, occasion)
+
+    async def test(self, level: RiskLevel, *, asks: bool = True) -> Tested:
+        """Test the head; never an error of the tests'.
+
+        :param level: the risk of the change, which decides how many tests are run.
+        :param asks: whether a model says what failures mean.
+        :raises AtGate: if a person has to let the analysis go on first.
+        """
+        await self._journal.step("show that it tests", lambda: said(self._shown.begin()))
+        tested = Tested.model_validate(await self._journal.step("run the tests", lambda: self._tested(level)))
+        analyses = await self._analysed(tested, asks)
+        tested = tested.model_copy(
+            update={"analyses": analyses, "to_fix": analysis.to_fix(tested.run, analyses)},
+        )
+        text = test_texts.outcome(tested.run, analyses, proposes=bool(tested.missing))
+        await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
+        return tested
+
+    async def _tested(self, level: RiskLevel) -> JsonValue:
+        return await while_current(self._services, self._run, self._ran(level))
+
+    async def _ran(self, level: RiskLevel) -> JsonValue:
+        mirror = await mirror_of(self._services, self._run)
+        change = await self._change(mirror)
+        tester = Tester(mirror, self._services.toolbox, self._configuration.commands, self._shown.tell)
+        ran = await tester.test(change, level)
+        files = (await Snapshot.of(mirror, self._head)).files
+        modules = own_modules(files)
+        looked = tuple(first_look(case, ran.flaky, modules) for case in analysis.what_failed(ran))
+        missing = gaps.gaps(ran, [each.path for each in change.touched if each.path in files])
+        return Tested(head=self._head, run=ran, analyses=looked, missing=missing).model_dump(mode="json")
+
+    async def _change(self, mirror: Mirror) -> Change:
+        return await mirror.change(await mirror.merge_base(self._run.base_sha, self._head), self._head)
+
+    async def _analysed(self, tested: Tested, asks: bool) -> tuple[Analysis, ...]:
+        """What the failures mean, as a model says where one can be asked."""
+        model = self._services.models.choose(Task.fast)
+        if not asks or tested.verdict is not Verdict.failed or isinstance(model, Unusable):
+            return analysis.analyses(tested.run, tested.analyses, None, None)
+        mirror = await surely(lambda: mirror_of(self._services, self._run))
+        never = self._configuration.review.never_send
+        question = analysis.question(tested.run, tested.analyses, await self._change(mirror), outgoing, never)
+        answer = None if question is None else await self._asked(question, model)
+        judged = None if answer is None or answer.value is None else analysis.Judged.model_validate(answer.value)
+        return analysis.analyses(tested.run, tested.analyses, judged, question)
+
+    async def _asked(self, question: analysis.AnalysisQuestion, model: LanguageModel) -> Answer:
+        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(on_conditions(question, conditions, outgoing), analysis.Judged, model, money, keep=keep)
+
+        paying = Paying(self._services, self._journal, self._run, Phase.testing, self._configuration)
+        return await paying.ask(question.key, digest("analyse", question.model_dump_json(), model.name), Answer, call)

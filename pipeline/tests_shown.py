@@ -1,0 +1,99 @@
+"""Shows on GitHub what the tests of one head came to: the check ``Forge / test``."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from domain import test_texts
+from domain.ports import CheckRun
+from domain.redaction import outgoing
+from domain.review import Conclusion
+from domain.runs import Run
+from domain.testing import Verdict
+from domain.texts import CheckText
+from pipeline.services import Services
+
+CONCLUSIONS = {
+    Verdict.passed: Conclusion.success,
+    Verdict.failed: Conclusion.failure,
+    Verdict.no_tests: Conclusion.action_required,
+    Verdict.not_run: Conclusion.action_required,
+}
+
+
+@dataclass(frozen=True)
+class ShownTests:
+    """The check of one testing of one head. Every method may be repeated after a crash and then changes nothing.
+
+    :param run: on whose account the tests run.
+    :param occasion: tells one testing of this head from another.
+    """
+
+    services: Services
+    run: Run
+    head: str
+    occasion: str
+
+    async def begin(self) -> None:
+        """Show that the tests wait for their turn."""
+        await self._opened()
+
+    async def tell(self, doing: str) -> None:
+        """Say what is being done.
+
+        :raises Superseded: if another run owns the pull request or issue by now.
+        """
+        await self._update(doing, "in_progress", test_texts.progress(doing), None)
+
+    async def conclude(self, verdict: Verdict, text: CheckText) -> None:
+        """Say what the tests came to."""
+        await self._update("concluded", "completed", text, CONCLUSIONS[verdict])
+
+    async def give_up(self, text: CheckText, conclusion: Conclusion) -> None:
+        """Complete the check without a result."""
+        await self._update("given up", "completed", text, conclusion)
+
+    async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
+        check_id = await self._opened()
+        check = self._check(status, text, conclusion)
+
+        async def update() -> int:
+            return (await self.services.host.update_check_run(self.run.repository, check_id, check)).id
+
+        await self._once(step, _no_trace, update)
+
+    async def _opened(self) -> int:
+        host, repository = self.services.host, self.run.repository
+        check = self._check("queued", test_texts.queued(), None)
+
+        async def find() -> int | None:
+            found = await host.find_check_run(repository, self.head, check.external_id)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            return (await host.create_check_run(repository, check)).id
+
+        return await self._once("queued", find, create)
+
+    async def _once(
+        self, step: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]
+    ) -> int:
+        return await self.services.publisher.once(self.run, f"tests {self.occasion}: {step}", "check", find, write)
+
+    def _check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
+        return CheckRun.model_validate(
+            {
+                "name": test_texts.CHECK_NAME,
+                "head_sha": self.head,
+                "external_id": f"{self.run.id}:test:{self.occasion}",
+                "status": status,
+                "title": outgoing(text.title),
+                "summary": outgoing(text.summary),
+                "text": outgoing(text.text),
+                "conclusion": conclusion,
+            }
+        )
+
+
+async def _no_trace() -> int | None:
+    """An update may be sent twice; it says the same."""
+    return None
