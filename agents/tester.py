@@ -96,7 +96,7 @@ class Tester:
     async def _chosen(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
-        texts = await self._texts(head, sources) if len(sources) <= MOST_SOURCES else {}
+        texts: Mapping[str, str] = await self._texts(head, sources) if len(sources) <= MOST_SOURCES else {}
         return await select_tests(paths, texts, change.paths, level, {}, self.toolbox.pool)
 
     async def _texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
