@@ -23,6 +23,7 @@ LONGEST_SUBJECT = 72
 _LONGEST = 60_000  # characters; GitHub takes 65,536
 _WIDTH = 72
 _MENDED = 20
+_LEFT = 10
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,6 @@ class Proposed:
     :param issue: number of the issue it closes.
     :param work: of every task of the plan, in order.
     :param tests: paths of tests that were added.
-    :param unverified: what Forge did not verify, a sentence each.
     :param spent: micro-USD.
     :param conditions: those under which people approved, in their words.
     """
@@ -54,7 +54,6 @@ class Proposed:
     weighed: Weighed
     work: Sequence[TaskReport]
     tests: Sequence[str]
-    unverified: Sequence[str]
     model: str
     spent: int
     conditions: Sequence[str] = ()
@@ -138,11 +137,59 @@ def _body(proposed: Proposed, marker: str, size: _Size) -> str:
         _decisions(weighed, size) if size.words else "",
         _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
         _list("### Tests added", [_quoted(path, 100) for path in proposed.tests] or ["none"], size.rows),
-        _list("### Not verified", [_said(each, size.reason) for each in proposed.unverified], size.rows),
+        _result(["The review and the tests of this change are on their way: see the checks below."]),
         _footer(proposed.spent, f"Model: {_quoted(proposed.model, 80)}. {_ASK}"),
         marker,
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+_BEGIN, _END = "<!-- forge:result -->", "<!-- /forge:result -->"
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What the review and the tests of a proposed change came to.
+
+    :param left: findings of the review that stand, as ``path:line rule``.
+    :param tests: the title of the check of the tests; empty if there is none.
+    :param coverage: share of the added lines that the tests run, from 0 to 1; None where it was not measured.
+    :param bounces: how often the change was mended.
+    """
+
+    left: Sequence[str]
+    tests: str
+    coverage: float | None
+    bounces: int
+
+
+def with_result(body: str, proved: Proved, spent: int) -> str | None:
+    """The description with what the change came to; None if a person took the place for it out.
+
+    Everything else in it stays as people left it.
+    """
+    start, end = body.find(_BEGIN), body.find(_END)
+    if not 0 <= start < end:
+        return None
+    covered = "" if proved.coverage is None else f"; {proved.coverage:.0%} of the added lines are run by them"
+    rows = [
+        f"Tests: {_said(proved.tests, 200)}{covered}" if proved.tests else "Tests: not run",
+        *(f"The review left: {_quoted(each, 200)}" for each in proved.left[:_LEFT]),
+    ]
+    if not proved.left:
+        rows.append("The review left nothing open.")
+    if len(proved.left) > _LEFT:
+        rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
+    if proved.bounces:
+        rows.append(
+            f"The change was sent back and mended {'once' if proved.bounces == 1 else f'{proved.bounces} times'}."
+        )
+    rows.append(f"Spent by the run in all: {shown(spent)}.")
+    return f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
+
+
+def _result(rows: Sequence[str]) -> str:
+    return f"{_BEGIN}\n{_list('### Review and tests', rows)}\n{_END}"
 
 
 def _worked(worked: TaskReport, size: _Size) -> str:
@@ -235,7 +282,11 @@ def _phases(progress: Progress) -> Sequence[str]:
 
 
 def _mended(count: int) -> str:
-    return f", mended {'once' if count == 1 else f'{count} times'}" if count else ""
+    return f", mended {_times(count)}" if count else ""
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _tasks(count: int) -> str:
@@ -273,6 +324,15 @@ def over(number: int, *, is_merged: bool, spent: int) -> str:
     return (
         f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should be different, "
         f"then write `/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def untested(number: int, *, spent: int) -> str:
+    """For a draft whose tests could not be run."""
+    return (
+        f"**#{number} stays a draft: it could not be tested.** Why, and what to do, stands in its check `Forge / test`."
+        "\n\n**Next:** see to that and write `/forge test` there, or have a person look at it and mark it ready for "
+        f"review.\n\n{_footer(spent)}"
     )
 
 

@@ -83,7 +83,8 @@ class Step(StrEnum):
     fix = "fix"
     help = "help"  # a person says whether it shall be tried once more
     ready = "ready"
-    unproved = "unproved"  # it ends as a draft: its tests could not be run
+    untested = "untested"  # it ends as a draft: its tests could not be run
+    given_up = "given_up"  # it ends as a draft with what is wrong with it
     merged = "merged"
     closed = "closed"
     taken = "taken"  # a person pushed: the branch is theirs
@@ -122,5 +123,5 @@ _AFTER_TESTS = {
     Proof.passed: Step.ready,
     Proof.missing: Step.ready,
     Proof.unfixable: Step.help,
-    Proof.unable: Step.unproved,
+    Proof.unable: Step.untested,
 }

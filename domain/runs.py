@@ -47,6 +47,7 @@ class ReasonCode(StrEnum):
     questions = "questions"  # an issue leaves open what is wanted
     in_review = "in_review"  # waiting for the review of its own pull request
     proposed = "proposed"  # there is a pull request
+    untested = "untested"  # there is one, and its tests could not be run
     unchanged = "unchanged"  # nothing came of an issue that could be proposed
     branch_moved = "branch_moved"  # a person changed Forge's branch
     error = "error"

@@ -67,6 +67,13 @@ async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
     return "done" in await _states(database, owner, step, kind)
 
 
+async def done_at(database: Database, owner: str, step: str, kind: str) -> datetime | None:
+    """When a write is known to have taken effect; None if it is not."""
+    query = select(OutboxRow.done_at).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
 async def proposed_by(database: Database, repository_id: int, number: int) -> str | None:
     """The run that opened a pull request; None if none did."""
     query = (

@@ -191,7 +191,12 @@ class WorkflowEngine:
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
                 run = await runs.get(services.database, run_id)
-                return "unknown run" if run is None else await Acting(services, run, count, DBOS.workflow_id).execute()
+                if run is None:
+                    return "unknown run"
+                if run.is_of_issue:
+                    await go_on(run, f"look {count}")
+                    return "looks again"
+                return await Acting(services, run, count, DBOS.workflow_id).execute()
 
         @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]

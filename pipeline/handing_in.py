@@ -10,7 +10,8 @@ from domain import proposal_texts
 from domain.branches import branch_of
 from domain.errors import CommitGone
 from domain.plan import Weighed, in_order
-from domain.proposal_texts import Proposed, TaskReport
+from domain.proposal_texts import Proposed, Proved, TaskReport
+from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState
 from pipeline.drawing import mirror_of
 from pipeline.implementing import Built
@@ -21,8 +22,6 @@ from pipeline.services import Services
 from pipeline.status import IssueStatus
 from workspace.mirror import Mirror
 from workspace.pushing import Moved
-
-_UNVERIFIED = ("Forge did not run the tests of this repository: look at the checks below, or run them by hand.",)
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,20 @@ class HandingIn:
         opened = await self._journal.step("open the pull request", lambda: self._open(placed, work, built.tests_added))
         return Opened(int(str(opened)), placed)
 
+    async def tell_result(self, opened: Opened, head: str, proved: Proved) -> None:
+        """Say in the description what the review and the tests came to; the words of people in it stay."""
+        host, repository, number = self._services.host, self._run.repository, opened.number
+
+        async def write() -> int:
+            live = await host.issue(repository, number)
+            spent = await self._status.spent()
+            body = proposal_texts.with_result(live.body, proved, spent)
+            if body is not None and body != live.body:
+                await host.update_pull_request(repository, number, live.title, outgoing(body))
+            return number
+
+        await self._services.publisher.once(self._run, f"result {head}", "description", _no_trace, write)
+
     async def _push(self, head: str) -> JsonValue:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""
         mirror = await mirror_of(self._services, self._run)
@@ -111,7 +124,6 @@ class HandingIn:
             weighed=self._plan,
             work=work,
             tests=tests,
-            unverified=_UNVERIFIED,
             model=self._services.models.names[Strength.strong],
             spent=await self._status.spent(),
             conditions=self._conditions,
@@ -119,6 +131,11 @@ class HandingIn:
         title = proposal_texts.title(self._run.number, self._begun.task.title)
         body = proposal_texts.body(proposed, self._proposal.marker)
         return (await self._proposal.open(branch, title, body)).number
+
+
+async def _no_trace() -> int | None:
+    """It may be said twice; it is the same."""
+    return None
 
 
 def _work(plan: Weighed, built: Built) -> list[TaskReport]:

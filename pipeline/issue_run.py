@@ -15,7 +15,7 @@ from domain.proposal_texts import Progress
 from domain.review import RiskLevel
 from domain.rounds import Bounce, Reviewed, Standing, Step, next_step
 from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints
+from memory import checkpoints, looks
 from pipeline.gates import show_all
 from pipeline.handing_in import HandingIn, Opened
 from pipeline.helping import Helping
@@ -25,6 +25,7 @@ from pipeline.proving import Proving
 from pipeline.running import Running, said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
+from pipeline.testing import GRACE
 
 
 class IssueRun(Running):
@@ -101,10 +102,13 @@ class IssueRun(Running):
             if step is Step.test:
                 testing = replace(self._progress, review=StepState.done, testing=StepState.now)
                 await self._show(f"tests {built.head}", testing)
-                await proving.test(built)
+                if not await proving.test(built):
+                    return await self._wait_for_workflows(len(bounces))
                 continue
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
-                step = Step.unproved
+                step = Step.given_up
+            if step in {Step.ready, Step.untested, Step.given_up}:
+                await self._journal.step("say what it came to", partial(self._tell_result, proving, handing_in, built))
             if step not in {Step.fix, Step.help}:
                 return await self._end(await self._proved(step, opened))
             bounce = Bounce(phase=phase, head=built.head, to_fix=standing.to_fix)
@@ -126,6 +130,11 @@ class IssueRun(Running):
         await self._journal.step("say that it is reviewed", lambda: said(self._status.show(step, text)))
         return await self._wait(ReasonCode.in_review)
 
+    async def _wait_for_workflows(self, count: int) -> str:
+        """Of the repository's own; if GitHub begins none, nothing would say so."""
+        await self._journal.step("look again later", lambda: self._look_again(count))
+        return await self._wait(ReasonCode.in_review)
+
     async def _proved(self, step: Step, opened: Opened) -> Ended:
         """How the run ends once nothing is left to mend, or to be mended by it."""
         number, spent = opened.number, await self._status.spent()
@@ -141,6 +150,8 @@ class IssueRun(Running):
             return Ended(RunState.cancelled, ReasonCode.closed, text)
         if step is Step.taken:
             return Ended(RunState.completed, ReasonCode.branch_moved, proposal_texts.taken(number, spent=spent))
+        if step is Step.untested:
+            return Ended(RunState.completed, ReasonCode.untested, proposal_texts.untested(number, spent=spent))
         return Ended(RunState.failed, ReasonCode.stuck, proposal_texts.given_up(number, spent=spent))
 
     async def _with_part(self, ended: Ended) -> Ended:
@@ -177,6 +188,15 @@ class IssueRun(Running):
 
     async def _send_back(self, bounce: Bounce, count: int) -> JsonValue:
         await checkpoints.send_back(self._services.database, self._run, bounce, count, self._services.clock.now())
+        return None
+
+    async def _look_again(self, count: int) -> JsonValue:
+        await looks.plan(self._services.database, self._run.id, count, self._services.clock.now() + GRACE)
+        return None
+
+    async def _tell_result(self, proving: Proving, handing_in: HandingIn, built: Built) -> JsonValue:
+        proved = await proving.result(built, self._progress.bounces)
+        await handing_in.tell_result(proving.opened, built.head, proved)
         return None
 
     async def _mark_ready(self, number: int) -> None:

@@ -58,7 +58,7 @@ class WorkflowJournal:
             except RateLimited as limit:
                 await self._wait(limit.until, limit.message)
             except Halted as halt:
-                await self._put_off(_HALT, halt.message)
+                await self.pause(_HALT, halt.message)
             except ForgeError as error:
                 pause = next(pauses, None) if error.recovery is Recovery.retry else None
                 if pause is None:
@@ -83,9 +83,13 @@ class WorkflowJournal:
         if seconds < _NAP:
             await noted(partial(DBOS.sleep_async, seconds))
         else:
-            await self._put_off(timedelta(seconds=seconds), why)
+            await self.pause(timedelta(seconds=seconds), why)
 
-    async def _put_off(self, by: timedelta, why: str) -> None:
+    async def pause(self, by: timedelta, why: str) -> None:
+        """Wait for some time, durably, or until somebody wakes the workflow.
+
+        :param why: for people.
+        """
         began = await self.step("what time it is", self._now)
         await self._wait(datetime.fromisoformat(str(began)) + by, why)
 

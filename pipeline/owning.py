@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from domain.runs import RepositoryRef, Run
-from memory import outbox, runs
+from memory import outbox, runs, waits
 from pipeline.going_on import go_on
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -20,7 +20,10 @@ async def tell_owner(
     async def find() -> JsonValue:
         owner = await outbox.proposed_by(services.database, repository.id, number)
         run = None if owner is None else await runs.get(services.database, owner)
-        return None if run is None or run.state.is_final else run.model_dump(mode="json")
+        if run is None or run.state.is_final:
+            return None
+        await waits.end(services.database, run.id, services.clock.now())  # it would keep this look waiting, too
+        return run.model_dump(mode="json")
 
     found = await journal.step("whose pull request it is", find)
     if found is not None:

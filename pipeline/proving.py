@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from agents.testing import gaps
+from domain import test_texts
 from domain.configuration import Configuration
 from domain.findings import Finding, Severity
 from domain.ports import PullRequest
+from domain.proposal_texts import Proved
 from domain.review import Conclusion, Review, RiskLevel
 from domain.rounds import MOST, Bounce, Owner, Proof, Reviewed, Standing
 from domain.runs import Phase, ReasonCode, Run, RunState
@@ -42,13 +44,13 @@ class Proving:
         self._services = services
         self._journal = journal
         self._run = run
-        self._opened = opened
+        self.opened = opened
         self._configuration = configuration
         self._level = level
 
     async def look(self, built: Built, bounces: Sequence[Bounce]) -> JsonValue:
         """How it stands now, as JSON of :class:`Standing`."""
-        live = await self._services.host.pull_request(self._run.repository, self._opened.number)
+        live = await self._services.host.pull_request(self._run.repository, self.opened.number)
         standing = Standing(is_open=live.is_open, is_merged=live.is_merged, head=_owner(live, built))
         if standing.is_open and standing.head is Owner.run:
             standing = standing.model_copy(update=await self._reviewed(built.head))
@@ -56,12 +58,27 @@ class Proving:
             standing = standing.model_copy(update=_proof(await self._tested(built.head), bounces))
         return standing.model_dump(mode="json")
 
-    async def test(self, built: Built) -> None:
-        """Run the tests of the head, once."""
+    async def test(self, built: Built) -> bool:
+        """Test the head, once; whether that came to an end."""
         occasion = f"of {built.head[:10]}"
         testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, occasion)
         tested = await testing.test(self._level)
-        await self._journal.step("keep the tests", lambda: said(self._keep(tested)))
+        if tested is not None:
+            await self._journal.step("keep the tests", lambda: said(self._keep(tested)))
+        return tested is not None
+
+    async def result(self, built: Built, bounces: int) -> Proved:
+        """What is left of the review, and how the tests ended, for the description."""
+        last = await self._last(built.head)
+        review = None if last is None else await checkpoints.load_review(self._services.database, last)
+        tested = await self._tested(built.head)
+        covered = None if tested is None else tested.run.diff_coverage
+        return Proved(
+            left=[f"{each.where} {each.rule}" for each in (review.findings if review else ())],
+            tests="" if tested is None else test_texts.outcome(tested.run).title,
+            coverage=None if covered is None else covered.share,
+            bounces=bounces,
+        )
 
     async def _keep(self, tested: Tested) -> None:
         now = self._services.clock.now()
@@ -72,9 +89,13 @@ class Proving:
         tested = None if kept is None else Tested.model_validate(kept)
         return tested if tested is not None and tested.head == head else None
 
+    async def _last(self, head: str) -> Run | None:
+        """The newest run of the review on a head."""
+        past = await runs.of_pull_request(self._services.database, self._run.repository.id, self.opened.number)
+        return next((each.run for each in past if each.run.head_sha == head), None)
+
     async def _reviewed(self, head: str) -> dict[str, object]:
-        past = await runs.of_pull_request(self._services.database, self._run.repository.id, self._opened.number)
-        last = next((each.run for each in past if each.run.head_sha == head), None)
+        last = await self._last(head)
         if last is None or last.reason is ReasonCode.superseded:
             return {}
         review = await checkpoints.load_review(self._services.database, last)

@@ -1,5 +1,6 @@
 """``/forge test``: tests the head that a run reviewed, on that run's account, as a short durable workflow."""
 
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -14,27 +15,29 @@ from domain.runs import RepositoryRef, Run
 from memory import checkpoints, runs
 from pipeline.beginning import configured
 from pipeline.journal import WorkflowJournal
-from pipeline.names import APP_VERSION, RUNS, TEST
+from pipeline.names import APP_VERSION, DELIVERIES, TEST
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.steps import noted
 from pipeline.testing import Testing
 from pipeline.tests_shown import ShownTests
 
+_PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60)
+"""Minutes from one look at workflows to the next; four hours in all."""
+
 log = structlog.get_logger(__name__)
 
 
 async def queue_test(run: Run, occasion: str) -> None:
-    """Queue the tests of a run's head, behind what runs on its pull request; a repeated call changes nothing.
+    """Queue the tests of a run's head; a repeated call changes nothing.
 
     :param occasion: the delivery that asked for it.
     """
     options: EnqueueOptions = {
         "workflow_name": TEST,
-        "queue_name": RUNS,
+        "queue_name": DELIVERIES,  # it may wait for long, and keeps no review waiting
         "workflow_id": f"{run.id}/test {occasion}",
         "app_version": APP_VERSION,
-        "queue_partition_key": f"{run.repository.id}#{run.number}",
     }
     await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id, occasion))
 
@@ -66,12 +69,23 @@ class HeadTest:
             known = _Known.model_validate(await self._journal.step("what is known", self._known))
             head, occasion = self._run.head_sha, self._occasion
             testing = Testing(self._services, self._journal, self._run, known.configuration, head, occasion)
-            return (await testing.test(known.level, asks=False)).verdict.value
+            return await self._tested(testing, known.level)
         except Superseded:
             return "superseded"
         except ForgeError as error:
             log.warning("test.failed", run=self._run.id, error=str(error))
             return await self._give_up(error)
+
+    async def _tested(self, testing: Testing, level: RiskLevel) -> str:
+        """Test it, looking again until workflows of the repository's own have ended, if it is they that test."""
+        for pause in (*_PAUSES, None):
+            tested = await testing.test(level, asks=False)
+            if tested is not None:
+                return tested.verdict.value
+            if pause is not None:
+                await self._journal.pause(timedelta(minutes=pause), "The repository's own workflows have not ended.")
+        hours = sum(_PAUSES) / 60
+        raise ForgeError(f"The repository's own workflows did not end within {hours:.0f} hours.")
 
     async def _known(self) -> JsonValue:
         """Before a review says how risky a change is, all tests are run."""

@@ -1,6 +1,7 @@
 """The testing phase: runs the tests of one head in the sandbox, has failures analysed, and shows what they came to."""
 
 from collections.abc import Awaitable
+from datetime import timedelta
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -8,7 +9,7 @@ from agents.asking import Answer, ask
 from agents.model_review import on_conditions
 from agents.models import LanguageModel, Task, Unusable
 from agents.tester import Tester
-from agents.testing import analysis, gaps
+from agents.testing import actions, analysis, gaps
 from agents.testing.classes import first_look, own_modules
 from domain import test_texts
 from domain.changes import Change
@@ -20,6 +21,7 @@ from domain.review import RiskLevel
 from domain.runs import Phase, Run
 from domain.testing import Analysis, FailureClass, TestRun, Verdict, verdict
 from domain.work import ToFix
+from memory import outbox
 from pipeline.drawing import mirror_of
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
@@ -29,6 +31,14 @@ from pipeline.steps import surely
 from pipeline.tests_shown import ShownTests
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
+
+_MOST_LOGS = 10  # of failed jobs
+GRACE = timedelta(minutes=10)
+"""How long GitHub may take to begin a workflow on a new head."""
+_NO_WORKFLOW = (
+    "GitHub began no workflow on this head within ten minutes. A workflow has to run `on: pull_request` or `on: push` "
+    "for this branch; to have Forge run the tests itself, set `testing: {runner: sandbox}`."
+)
 
 
 class Tested(BaseModel):
@@ -90,15 +100,18 @@ class Testing:
         self._head = head
         self._shown = ShownTests(services, run, head, occasion)
 
-    async def test(self, level: RiskLevel, *, asks: bool = True) -> Tested:
-        """Test the head; never an error of the tests'.
+    async def test(self, level: RiskLevel, *, asks: bool = True) -> Tested | None:
+        """Test the head; never an error of the tests'. None while the repository's own workflows have not ended.
 
         :param level: the risk of the change, which decides how many tests are run.
         :param asks: whether a model says what failures mean.
         :raises AtGate: if a person has to let the analysis go on first.
         """
         await self._journal.step("show that it tests", lambda: said(self._shown.begin()))
-        tested = Tested.model_validate(await self._journal.step("run the tests", lambda: self._tested(level)))
+        answer = await self._journal.step("run the tests", lambda: self._tested(level))
+        if answer is None:
+            return None
+        tested = Tested.model_validate(answer)
         analyses = await self._analysed(tested, asks)
         tested = tested.model_copy(
             update={"analyses": analyses, "to_fix": analysis.to_fix(tested.run, analyses)},
@@ -107,19 +120,46 @@ class Testing:
         await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
         return tested
 
+    @property
+    def _uses_workflows(self) -> bool:
+        return self._configuration.testing.runner == "actions"
+
     async def _tested(self, level: RiskLevel) -> JsonValue:
         return await while_current(self._services, self._run, self._ran(level))
 
     async def _ran(self, level: RiskLevel) -> JsonValue:
         mirror = await mirror_of(self._services, self._run)
         change = await self._change(mirror)
-        tester = Tester(mirror, self._services.toolbox, self._configuration.commands, self._shown.tell)
-        ran = await tester.test(change, level)
+        if self._uses_workflows:
+            ran = await self._of_workflows()
+        else:
+            tester = Tester(mirror, self._services.toolbox, self._configuration.commands, self._shown.tell)
+            ran = await tester.test(change, level)
+        if ran is None:
+            return None
         files = (await Snapshot.of(mirror, self._head)).files
         modules = own_modules(files)
         looked = tuple(first_look(case, ran.flaky, modules) for case in analysis.what_failed(ran))
         missing = gaps.gaps(ran, [each.path for each in change.touched if each.path in files])
         return Tested(head=self._head, run=ran, analyses=looked, missing=missing).model_dump(mode="json")
+
+    async def _of_workflows(self) -> TestRun | None:
+        """What the repository's own workflows came to; None while one is under way, or may still begin."""
+        host, repository = self._services.host, self._run.repository
+        found = await host.workflow_runs(repository, self._head)
+        counted = actions.counting(found)
+        if not counted and await self._has_waited():
+            return TestRun(not_run=_NO_WORKFLOW)
+        jobs = {each.id: await host.jobs(repository, each.id) for each in counted}
+        wanted = [job for each in jobs.values() for job in each if actions.wants_log(job)][:_MOST_LOGS]
+        logs = {job.id: await host.job_log(repository, job.id, actions.MOST_LOG) for job in wanted}
+        return actions.outcome(found, jobs, {number: outgoing(log) for number, log in logs.items() if log is not None})
+
+    async def _has_waited(self) -> bool:
+        """Whether GitHub had the time to begin a workflow since the head was shown to be tested."""
+        database, now = self._services.database, self._services.clock.now()
+        began = await outbox.done_at(database, self._run.id, self._shown.step("queued"), "check")
+        return began is not None and now - began >= GRACE
 
     async def _change(self, mirror: Mirror) -> Change:
         return await mirror.change(await mirror.merge_base(self._run.base_sha, self._head), self._head)

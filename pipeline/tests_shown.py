@@ -52,6 +52,10 @@ class ShownTests:
         """Complete the check without a result."""
         await self._update("given up", "completed", text, conclusion)
 
+    def step(self, name: str) -> str:
+        """The name of one of its writes in the outbox."""
+        return f"tests {self.occasion}: {name}"
+
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check_id = await self._opened()
         check = self._check(status, text, conclusion)
@@ -77,7 +81,7 @@ class ShownTests:
     async def _once(
         self, step: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]
     ) -> int:
-        return await self.services.publisher.once(self.run, f"tests {self.occasion}: {step}", "check", find, write)
+        return await self.services.publisher.once(self.run, self.step(step), "check", find, write)
 
     def _check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(

@@ -8,6 +8,7 @@ from agents.scripted import ScriptedModel
 from memory import ledger
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
+from tests.stories.test_acting import later
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
 
@@ -184,6 +185,7 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
     assert not pull.draft
+    assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change was sent back" in (pull.body or "")
     assert await ended(read) == ("completed", "proposed")
 
 
@@ -266,3 +268,45 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
     read.answers(pull)
     read.comments(pull)
+
+
+# --- the repository's own workflows ------------------------------------------------------------------------
+
+ACTIONS = {
+    ".github/forge.yml": "testing: {runner: actions}\n",
+    ".github/workflows/ci.yml": "on: pull_request\njobs: {}\n",
+}
+
+
+async def test_workflows_of_the_repository_test_it(read: Story, model: ScriptedModel) -> None:
+    """Forge waits for them, takes a failure from the log, and proposes the mended head once they pass."""
+    model.when(FAILED, judged(0.9))
+    model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
+    asked = await opened(read, **ACTIONS)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(OFF, TEST), DONE)
+    await asked.says(asked.alice, "/forge run")
+    pull = proposed(asked)
+    first = pull.head_sha
+    log = "FAILED tests/test_cart.py::test_discount - assert 15.0 == 5\n##[error]Process completed with exit code 1.\n"
+    read.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
+    await read.rest()
+    told = next(call.content for call in model.calls if FAILED in call.content)
+    assert "assert 15.0 == 5" in told
+    assert shown(read, asked, first).title == "1 command failed"
+    assert pull.head_sha != first
+    assert pull.draft
+    read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
+    await read.rest()
+    assert shown(read, asked, pull.head_sha).conclusion == "success"
+    assert await ended(read) == ("completed", "proposed")
+    assert not pull.draft
+    read.comments(pull)
+
+
+async def test_where_no_workflow_begins_that_is_said(read: Story, model: ScriptedModel) -> None:
+    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
+    await later(read, minutes=11)
+    assert "GitHub began no workflow on this head" in (shown(read, asked, pull.head_sha).summary or "")
+    assert pull.draft
+    assert "could not be tested" in asked.status

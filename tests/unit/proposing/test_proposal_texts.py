@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from domain import proposal_texts as texts
 from domain.plan import DesignDecision, Task, Weighed
 from domain.plan_texts import StepState
-from domain.proposal_texts import Progress, Proposed, TaskReport
+from domain.proposal_texts import Progress, Proposed, Proved, TaskReport
 from domain.review import RiskLevel
 from handlers.slash import read
 from safety.planning import weighed
@@ -70,7 +70,7 @@ def full_of(text: str, count: int = 3) -> Proposed:
     )
     work = [TaskReport(each, done=text, not_done=text) for each in tasks]
     many = (text,) * count
-    return Proposed(12, of, work, tests=many, unverified=many, model=text, spent=1, conditions=many)
+    return Proposed(12, of, work, tests=many, model=text, spent=1, conditions=many)
 
 
 def usual(**changes: object) -> Proposed:
@@ -91,7 +91,6 @@ def usual(**changes: object) -> Proposed:
         "weighed": given,
         "work": work,
         "tests": ("tests/test_cart.py",),
-        "unverified": ("Forge did not run the tests of this repository: `commands.test` is not set.",),
         "model": "anthropic:claude-sonnet-4-5",
         "spent": 420_000,
         "conditions": ("Keep `len(cart)` working.",),
@@ -111,6 +110,33 @@ def unwanted(markdown: str, *more: str) -> list[str]:
 # --- the pull request --------------------------------------------------------------------------------------
 
 
+def test_what_it_came_to_takes_the_place_held_for_it() -> None:
+    proved = Proved(left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, bounces=2)
+    before = texts.body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
+    after = texts.with_result(before, proved, 500_000)
+    assert after is not None
+    start = after.index("### Review and tests")
+    assert after[start : after.index("<!-- /forge")] == snapshot("""\
+### Review and tests
+
+- Tests: Passed: 2 tests; 75% of the added lines are run by them
+- The review left: `shop/cart.py:3 ruff/F401`
+- The change was sent back and mended 2 times.
+- Spent by the run in all: 0.50 USD.
+""")
+    assert "A word of a person." in after
+    assert after.endswith(MARKER)
+    again = Proved(left=[f"a.py:{n} rule" for n in range(30)], tests="", coverage=None, bounces=0)
+    last = texts.with_result(after, again, 0) or ""
+    assert "- Tests: not run\n" in last
+    assert "and 20 more findings" in last
+    assert "Passed" not in last
+
+
+def test_a_description_without_the_place_stays_as_it_is() -> None:
+    assert texts.with_result("Rewritten by a person.", Proved([], "", None, 0), 0) is None
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count: int) -> None:
@@ -119,6 +145,9 @@ def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count
     assert text.startswith("Closes #12\n\n")
     assert text.endswith(f"\n\n{MARKER}")
     inner = text.removeprefix("Closes #12").removesuffix(MARKER)
+    for mark in ("<!-- forge:result -->", "<!-- /forge:result -->"):
+        assert inner.count(mark) == 1
+        inner = inner.replace(mark, "")
     assert unwanted(inner) == []
     assert read(inner) == ()
     assert "<!--" not in inner
@@ -168,9 +197,11 @@ The cart says how many items it holds.
 
 - `tests/test_cart.py`
 
-### Not verified
+<!-- forge:result -->
+### Review and tests
 
-- Forge did not run the tests of this repository: `commands.test` is not set.
+- The review and the tests of this change are on their way: see the checks below.
+<!-- /forge:result -->
 
 <sub>Spent by this run so far: 0.42 USD. Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>
 
@@ -179,9 +210,8 @@ The cart says how many items it holds.
 
 
 def test_a_description_without_more_than_it_needs() -> None:
-    text = texts.body(usual(conditions=(), unverified=(), tests=()), MARKER)
+    text = texts.body(usual(conditions=(), tests=()), MARKER)
     assert "Conditions" not in text
-    assert "Not verified" not in text
     assert "### Tests added\n\n- none" in text
 
 

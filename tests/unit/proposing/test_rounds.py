@@ -40,7 +40,7 @@ REVIEWED = {"reviewed": Reviewed.approved}
         (stands(**REVIEWED, tested=Proof.failed), bounces(*[Phase.review] * 3), Step.fix),
         (stands(**REVIEWED, tested=Proof.failed), bounces(*[Phase.testing] * MOST[Phase.testing]), Step.help),
         (stands(**REVIEWED, tested=Proof.unfixable), [], Step.help),
-        (stands(**REVIEWED, tested=Proof.unable), [], Step.unproved),
+        (stands(**REVIEWED, tested=Proof.unable), [], Step.untested),
         (stands(reviewed=Reviewed.changes, tested=Proof.passed), [], Step.fix),
     ],
 )
