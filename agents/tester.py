@@ -153,10 +153,15 @@ class _Running:
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
         tools = tester.toolbox.reads
         environment = {**dict(command.environment), "PATH": ":".join([*(f"{tool}/bin" for tool in tools), PATH])}
-        done = await self._checkout.run(command.words, seconds=seconds, environment=environment, reads=tools)
+        asks = command.kind == "setup" and tester.commands.network
+        lacks = self._checkout.why_no_network(tester.toolbox.proxy) if asks else ""
+        proxy = tester.toolbox.proxy if asks and not lacks else None
+        done = await self._checkout.run(
+            command.words, seconds=seconds, environment=environment, reads=tools, proxy=proxy
+        )
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         cases, problem = await self._cases(command)
-        problem = problem or await self._measure(command)
+        problem = lacks or problem or await self._measure(command)
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],

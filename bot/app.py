@@ -176,6 +176,7 @@ async def _services(
                 user=settings.sandbox_user,
                 sandbox=settings.sandbox,
                 reads=settings.sandbox_tools,
+                proxy=settings.sandbox_proxy,
             )
         ),
         markers=Markers(settings.private_key_pem().encode()),

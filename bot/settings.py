@@ -23,6 +23,7 @@ from agents.models import Models, Task
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, Fixed, micro
 from workspace.probing import Wanted
+from workspace.registry import Address
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
 _PREFIX = "FORGE_"
@@ -48,6 +49,7 @@ class Settings(BaseSettings):
     sandbox_user: str = "nobody"
     sandbox: Wanted = "auto"
     sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
+    sandbox_proxy: Annotated[Address | None, NoDecode] = None
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)
@@ -77,6 +79,11 @@ class Settings(BaseSettings):
         if wrong is not None:
             raise ValueError(f"{wrong} is no absolute path of a folder; name folders, separated by colons")
         return value
+
+    @field_validator("sandbox_proxy", mode="before")
+    @classmethod
+    def _address(cls, value: Any) -> Any:
+        return Address.parse(value) if isinstance(value, str) else value
 
     @field_validator("webhook_secret", mode="before")
     @classmethod

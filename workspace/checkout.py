@@ -19,7 +19,8 @@ from pathlib import Path
 from domain.errors import ToolError
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
-from workspace.sandbox import LANDLOCK, Account, Command, Completed, Quota, Sandbox
+from workspace.registry import Address
+from workspace.sandbox import BUBBLEWRAP, LANDLOCK, Account, Command, Completed, Quota, Sandbox
 from workspace.temporary import temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
@@ -84,6 +85,7 @@ class Checkout:
         seconds: float,
         environment: Mapping[str, str] | None = None,
         reads: Sequence[Path] = (),
+        proxy: Address | None = None,
     ) -> Completed:
         """Run a command in the folder with the code, as strongly contained as this machine can.
 
@@ -91,6 +93,7 @@ class Checkout:
         :param seconds: wall-clock limit.
         :param environment: further variables; no secrets.
         :param reads: folders of the host it may read and execute from.
+        :param proxy: the one address it may reach; see :meth:`why_no_network`.
         :raises ToolError: nothing here contains code of others, or the sandbox could not be started.
         """
         if self.level < LANDLOCK:
@@ -112,8 +115,18 @@ class Checkout:
             file_bytes=256 * _MEGABYTE,
             open_files=1024,
             environment={**(environment or {}), **self._environment()},
+            proxy=proxy,
         )
         return await self._sandbox.run(command, self.level)
+
+    def why_no_network(self, proxy: Address | None) -> str:
+        """Why a command cannot be given an address to reach, and what to do about it; empty if it can."""
+        if proxy is None:
+            return "It had no network: FORGE_SANDBOX_PROXY is not set where Forge runs (docs/security.md)."
+        if self.level != BUBBLEWRAP:
+            needs = "sandbox level 3 (install bubblewrap where Forge runs)"
+            return f"It had no network: that needs {needs}, and this is level {self.level}."
+        return ""
 
     async def result(self, name: str, most: int) -> bytes | None:
         """A file that a command left directly in the folder for results; None if there is none of that name.

@@ -23,9 +23,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from domain.errors import ToolError
-from workspace import bubblewrap
+from workspace import bubblewrap, registry
 from workspace.capture import Capture, Output, ended
 from workspace.launcher import BOOT, SYSTEM, left_too_much, too_full
+from workspace.registry import Address, Forwarder
 from workspace.temporary import temporary_folder
 
 LIMITS = 1
@@ -118,6 +119,7 @@ class Command:
     :param file_bytes: the largest file it may write.
     :param open_files: how many files it may have open.
     :param environment: variables added to the clean environment, or replacing some of it. No secrets.
+    :param proxy: the one address it may reach, at ``registry.INSIDE``. Level 3 only.
     """
 
     argv: tuple[str, ...]
@@ -133,6 +135,7 @@ class Command:
     file_bytes: int = 64 * _MEGABYTE
     open_files: int = 256
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    proxy: Address | None = None
 
 
 @dataclass(frozen=True)
@@ -201,18 +204,23 @@ class Sandbox:
             process = await self._spawn(start, command, pipes)
             watching = asyncio.create_task(_stopped_when_full(process.pid, command))
             try:
-                status = await ended(process, outputs, command.seconds)
+                async with start.forwarder.serving() if start.forwarder else contextlib.nullcontext():
+                    status = await ended(process, outputs, command.seconds)
             finally:
                 was_full = watching.done()
                 watching.cancel()
                 _kill_group(process.pid)
                 await process.wait()
             done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+            if start.forwarder and start.forwarder.trouble:
+                done = _saying(done, start.forwarder.trouble)
             return _overfull(done, command.quota) if was_full or await _too_full(command) else done
 
     def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
             raise ToolError("Sandbox level 1 contains nothing, so no program may change the files of a folder at it.")
+        if command.proxy and level != BUBBLEWRAP:
+            raise ToolError("Only sandbox level 3 has a network of its own in which one address can be reached.")
         argv, program = _program(command, stack)
         if level == LANDLOCK:
             return self._launched(argv, program, command, stack)
@@ -227,11 +235,18 @@ class Sandbox:
         except OSError as error:
             raise ToolError(f"{str(error.strerror).capitalize()}.") from error
         stack.callback(os.close, rules)
+        environment, forwarder = command.environment, None
+        if command.proxy is not None:
+            forwarder = Forwarder(command.proxy)
+            descriptors.append(forwarder.open(stack).fileno())
+            argv = registry.starting(argv, descriptors[-1])
+            environment = {**environment, **registry.VARIABLES}
         inside = _limited(argv, command, command.processes)
         outside = bubblewrap.command_line(
-            command.folder, rules, command.reads, command.writable, command.start, command.environment
+            command.folder, rules, command.reads, command.writable, command.start, environment
         )
-        return _Start([*outside, "--", *inside], _environment(Path("/tmp")), [*descriptors, rules], self.account)
+        around = _environment(Path("/tmp"))
+        return _Start([*outside, "--", *inside], around, [*descriptors, rules], self.account, forwarder)
 
     def _launched(
         self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
@@ -284,6 +299,7 @@ class _Start:
     environment: dict[str, str]
     descriptors: list[int]
     account: Account | None
+    forwarder: Forwarder | None = None
 
 
 def _program(command: Command, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
@@ -347,9 +363,13 @@ async def _too_full(command: Command) -> bool:
 
 
 def _overfull(done: Completed, quota: Quota) -> Completed:
-    line = f"\nStopped: {left_too_much(quota.bytes, quota.files)}.\n".encode()
-    said = replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line))
-    return replace(done, status=None, stderr=said)
+    return replace(_saying(done, f"Stopped: {left_too_much(quota.bytes, quota.files)}."), status=None)
+
+
+def _saying(done: Completed, sentence: str) -> Completed:
+    """The same, with a sentence of ours as the last line of what it printed."""
+    line = f"\n{sentence}\n".encode()
+    return replace(done, stderr=replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line)))
 
 
 def _kill_group(group: int) -> None:

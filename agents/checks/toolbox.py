@@ -9,6 +9,7 @@ from pathlib import Path
 from safety.containment import CODE, Containment, Origin, containment
 from workspace import probing
 from workspace.pool import WorkerPool
+from workspace.registry import Address
 from workspace.sandbox import Sandbox
 from workspace.temporary import sweep
 
@@ -18,12 +19,14 @@ class Toolbox:
     """Warm workers, the sandbox, and how long one tool may take, in seconds.
 
     :param reads: folders beyond the system's that commands of a repository may read and execute from.
+    :param proxy: the one address that a repository's set-up may reach if its configuration asks for the network.
     """
 
     pool: WorkerPool
     sandbox: Sandbox
     seconds: float = 30.0
     reads: tuple[Path, ...] = ()
+    proxy: Address | None = None
 
     @classmethod
     @asynccontextmanager
@@ -35,6 +38,7 @@ class Toolbox:
         sandbox: probing.Wanted = "auto",
         seconds: float = 30.0,
         reads: Sequence[Path] = (),
+        proxy: Address | None = None,
     ) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
@@ -51,7 +55,7 @@ class Toolbox:
         probed = asyncio.create_task(probing.sandbox(user, sandbox))
         try:
             async with WorkerPool("agents.checks.jobs", size=workers, user=user, unconfined=unconfined) as pool:
-                yield cls(pool, await probed, seconds, tuple(reads))
+                yield cls(pool, await probed, seconds, tuple(reads), proxy)
         finally:
             probed.cancel()
             await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove

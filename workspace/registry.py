@@ -1,0 +1,245 @@
+"""Lets a program that has no network reach one address of the operator's: a registry, or a proxy to registries.
+
+The program has a network of its own with nothing but loopback in it. Before it starts, a few lines of Python inside
+open a listening socket there, hand it out to Forge and become the program. Forge answers at that socket and passes
+bytes on to the one address. Inside there is nothing but the port: no process, no socket in a folder, nothing to take
+over. Which hosts are behind the address is for the operator's proxy to decide.
+"""
+
+import asyncio
+import re
+import socket
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+INSIDE = ("127.0.0.1", 3128)
+"""Where the program finds it; nothing else is on its loopback before it starts."""
+_URL = "http://{}:{}".format(*INSIDE)
+_LOOPBACK = "127.0.0.1,localhost"  # is the program's own, also the port itself: nothing the proxy could know
+VARIABLES = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _URL),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), _LOOPBACK),
+    "FORGE_REGISTRY": _URL,
+}
+"""What tells the program of it."""
+
+Place = tuple[socket.AddressFamily, Any]
+"""A family of addresses and an address as that family writes it."""
+
+_STREAM = socket.SOCK_STREAM
+_CHUNK = 1 << 16
+_HOST = re.compile(r"[A-Za-z0-9._:-]+")
+_NO_PYTHON = "There is no python3 inside to open its network. FORGE_SANDBOX_TOOLS can name a folder that holds one."
+# The program never gets the end of the pair: whoever shares a socket with Forge can make Forge wait at it.
+_START = f"if command -v python3 > /dev/null; then exec python3 -I -S -c \"$@\"; fi; echo '{_NO_PYTHON}' >&2; exit 127"
+# Python ignores two signals whose default the program expects.
+_BOOT = f"""
+import os, signal, socket, sys
+outside = socket.socket(fileno=int(sys.argv[1]))
+port = socket.create_server({INSIDE!r}, backlog=128)
+socket.send_fds(outside, [b"."], [port.fileno()])
+outside.close()
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the operator's registry or proxy listens."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, url: str) -> "Address":
+        """The address of ``http://HOST:PORT``.
+
+        :raises ValueError: that is not what it says.
+        """
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            raise _malformed() from None
+        is_plain = parts.scheme == "http" and parts.path in {"", "/"} and not parts.query and not parts.fragment
+        if not (is_plain and port and _HOST.fullmatch(host) and "@" not in parts.netloc):
+            raise _malformed()
+        return cls(host, port)
+
+
+def _malformed() -> ValueError:
+    return ValueError(
+        "write http://HOST:PORT of a proxy or registry; what stands behind it may use TLS, and credentials belong there"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one program may take.
+
+    :param at_once: connections, each of which takes two of Forge's open files; more of them wait.
+    :param connections: in all.
+    :param bytes: in both directions together.
+    :param connecting: seconds until the address has answered. :param idle: seconds without a byte.
+    """
+
+    at_once: int = 32
+    connections: int = 10_000
+    bytes: int = 2_000_000_000
+    connecting: float = 10.0
+    idle: float = 60.0
+
+
+BOUNDS = Bounds()
+
+
+def starting(argv: Sequence[str], descriptor: int) -> list[str]:
+    """The command line that opens the port inside and becomes the program.
+
+    :param argv: the program and its arguments. :param descriptor: of what :meth:`Forwarder.open` returned.
+    """
+    return ["/bin/sh", "-c", _START, "sh", _BOOT, str(descriptor), *argv]
+
+
+class Forwarder:
+    """Passes bytes between the port inside of one sandbox and the address, as long as :meth:`serving` lasts."""
+
+    def __init__(self, address: Address, bounds: Bounds = BOUNDS) -> None:
+        self.trouble = ""
+        """What went wrong, one sentence for who reads what the program printed."""
+        self._address = address
+        self._bounds = bounds
+        self._left = bounds.bytes
+        self._outer: socket.socket | None = None
+
+    def open(self, stack: ExitStack) -> socket.socket:
+        """The end of a pair of sockets for the program, through which the port is handed out."""
+        self._outer, inner = socket.socketpair()
+        for end in (self._outer, inner):
+            stack.callback(end.close)
+        self._outer.setblocking(False)
+        return inner
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """Answer at the port from when it is handed out to the end of the context, when all connections are cut."""
+        task = asyncio.create_task(self._serve())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _serve(self) -> None:
+        port = await self._handed_out()
+        if port is None:
+            return
+        with port:
+            try:
+                places = await self._places()
+            except OSError as error:
+                self.trouble = f"The registry proxy could not be found ({_why(error)})."
+            else:
+                await self._accept(port, places)
+
+    async def _accept(self, port: socket.socket, places: Sequence[Place]) -> None:
+        free = asyncio.Semaphore(self._bounds.at_once)
+        async with asyncio.TaskGroup() as group:
+            try:
+                for _ in range(self._bounds.connections):
+                    await free.acquire()
+                    connection, _ = await asyncio.get_running_loop().sock_accept(port)
+                    task = group.create_task(self._forward(connection, places))
+                    task.add_done_callback(partial(_over, connection, free))
+                self.trouble = f"The network is shut: it was used for {self._bounds.connections:,} connections."
+            except OSError as error:
+                self.trouble = f"The network is shut ({_why(error)})."
+            port.close()
+
+    async def _places(self) -> Sequence[Place]:
+        """What stands behind the name of the address: looked up once, for a flood of look-ups would keep others out."""
+        look_up = asyncio.get_running_loop().getaddrinfo(self._address.host, self._address.port, type=_STREAM)
+        async with asyncio.timeout(self._bounds.connecting):
+            return [(family, place) for family, _, _, _, place in await look_up]
+
+    async def _handed_out(self) -> socket.socket | None:
+        """The listening socket from inside; None if the program ended without opening one."""
+        assert self._outer is not None
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._outer, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(self._outer)
+        _, descriptors, _, _ = socket.recv_fds(self._outer, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        if not descriptors:
+            return None
+        port = socket.socket(fileno=descriptors[0])
+        port.setblocking(False)
+        return port
+
+    async def _forward(self, connection: socket.socket, places: Sequence[Place]) -> None:
+        """Serve one connection to its end; what goes wrong with it is the program's to notice."""
+        with ExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._bounds.connecting):
+                    address = stack.enter_context(await _connected(places))
+            except OSError as error:
+                self.trouble = f"The registry proxy could not be reached ({_why(error)})."
+                return
+            try:
+                async with asyncio.timeout(self._bounds.idle) as patience, asyncio.TaskGroup() as both:
+                    both.create_task(self._pass_on(connection, address, patience))
+                    both.create_task(self._pass_on(address, connection, patience))
+            except* OSError:
+                pass
+
+    async def _pass_on(self, source: socket.socket, target: socket.socket, patience: asyncio.Timeout) -> None:
+        loop = asyncio.get_running_loop()
+        while data := await loop.sock_recv(source, _CHUNK):
+            self._left -= len(data)
+            if self._left < 0:
+                self.trouble = f"The network is shut: it was used for {self._bounds.bytes:,} bytes."
+                raise ConnectionAbortedError
+            await loop.sock_sendall(target, data)
+            if not patience.expired():
+                patience.reschedule(loop.time() + self._bounds.idle)
+            await asyncio.sleep(0)  # two sockets that are always ready would leave nobody else a turn
+        target.shutdown(socket.SHUT_WR)
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or "it does not answer"
+
+
+def _over(connection: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
+    """The end of a connection, also of one whose task was cancelled before it began."""
+    connection.close()
+    free.release()
+
+
+async def _connected(places: Sequence[Place]) -> socket.socket:
+    """A connection to the first place that takes one.
+
+    :raises OSError: none does.
+    """
+    failure = OSError()
+    for family, place in places:
+        with ExitStack() as stack:
+            connection = stack.enter_context(socket.socket(family, _STREAM))
+            connection.setblocking(False)
+            try:
+                await asyncio.get_running_loop().sock_connect(connection, place)
+            except OSError as error:
+                failure = error
+            else:
+                stack.pop_all()
+                return connection
+    raise failure
