@@ -1,12 +1,27 @@
 """Names the contracts between parts of a project, and the files that spell them out: one run at a time changes one."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from domain.globs import matches
 
 LEASE = timedelta(seconds=300)
 """How long a run holds a contract after it was last heard of (SPEC X10)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A contract that another run holds.
+
+    :param number: of the issue that run works on; None if it is not known any more.
+    :param pull_request: the one it opened, if it did.
+    """
+
+    contract: str
+    number: int | None
+    pull_request: int | None = None
+
 
 CONTRACTS: Mapping[str, tuple[str, ...]] = {
     "openapi": ("**/openapi*", "**/openapi/**", "**/swagger*", "**/swagger/**"),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
+from domain.contracts import Holding
 from domain.errors import ForgeError
 from domain.money import Refusal, shown
 from domain.neutral import code, prose
@@ -118,6 +119,42 @@ def stuck(why: str, *, spent: int) -> str:
         f"**Forge does not get on with this issue.** {prose(why)}\n\n"
         "**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is "
         f"wanted, or asks for less at once, is easier.\n\n{_footer(spent)}"
+    )
+
+
+def contracts_held(held: Sequence[Holding], *, spent: int) -> str:
+    """For a run that may not change contracts, because others do.
+
+    :param held: what others hold.
+    """
+    return (
+        f"**Not begun:** {_holders(held)}. Two runs never change the same contract at once.\n\n"
+        f"**What to do:** write `/forge run` once that work is over.\n\n{_footer(spent)}"
+    )
+
+
+def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
+    """For a run that held contracts, was not heard of for too long, and lost them to another.
+
+    :param contracts: their names.
+    """
+    return (
+        f"**This run was stopped: another run took {_named(contracts)}** while it was not heard of. What it made "
+        "stays as it is, and nothing more is pushed.\n\n"
+        "**What to do:** write `/forge run` to have it done anew on what the other run made of it."
+        f"\n\n{_footer(spent)}"
+    )
+
+
+def nothing_granted(paths: Sequence[str], *, spent: int) -> str:
+    """For a plan of which nothing is left, because nobody let agents change protected files.
+
+    :param paths: those files.
+    """
+    return (
+        f"**Nothing was changed:** the plan changes protected files only ({_places(paths)}), and nobody let Forge "
+        "change them.\n\n**What to do:** change them by hand, or write `/forge run` to be asked again."
+        f"\n\n{_footer(spent)}"
     )
 
 
@@ -246,6 +283,22 @@ def _bounds(plan: Plan) -> str:
 def _places(places: Sequence[str]) -> str:
     more = [f"{len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
     return ", ".join([*(code(place, 100) for place in places[:_SHOWN]), *more])
+
+
+def _named(contracts: Sequence[str]) -> str:
+    return f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
+
+
+def _holders(held: Sequence[Holding]) -> str:
+    """Which contracts other runs hold, and which runs."""
+    return "; ".join(f"the contract {code(each.contract, 100)} is held by {_holder(each)}" for each in held[:_SHOWN])
+
+
+def _holder(holding: Holding) -> str:
+    if holding.number is None:
+        return "another run"
+    shown_in = "" if holding.pull_request is None else f", which proposed #{holding.pull_request}"
+    return f"the run of #{holding.number}{shown_in}"
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -8,14 +8,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.contracts import LEASE
+from domain.contracts import LEASE, Holding
+from domain.runs import RunState
+from memory import outbox
 from memory.database import Database, insert_new
-from memory.tables import ContractLeaseRow
+from memory.tables import ContractLeaseRow, OutboxRow, RunRow
 
 NOBODY = ""
+_FINAL = [state.value for state in RunState if state.is_final]
+_IS_OVER = exists().where(RunRow.id == ContractLeaseRow.holder, RunRow.state.in_(_FINAL))
+"""A run that ended, in whichever way, holds nothing any more: nobody has to release what it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ async def acquire(
 ) -> Acquired:
     """Take contracts that are free or lapsed, all at once or none of them, so that no two runs wait for each other.
 
+    Free are also those whose holder ended.
+
     What the run holds already is renewed and keeps its token, so this may be repeated.
     """
     names = sorted(set(contracts))
@@ -63,7 +70,10 @@ async def acquire(
             fresh = {"repository_id": repository_id, "contract": name, "holder": NOBODY, "token": 0, "until": now}
             await session.execute(insert_new(database.dialect, ContractLeaseRow, fresh))
         rows = await _locked(session, repository_id, names)
-        if held := tuple(_lease(row) for row in rows if row.until > now and row.holder != holder):
+        left = await _left(session, repository_id)
+        if held := tuple(
+            _lease(row) for row in rows if row.until > now and row.holder != holder and row.contract not in left
+        ):
             return Acquired({}, held)
         for row in rows:
             row.token += row.holder != holder
@@ -102,10 +112,23 @@ async def release(database: Database, repository_id: int, holder: str, now: date
 
 async def holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
     """Who holds a contract now, if anybody does."""
-    held = (*_of(repository_id, contract), ContractLeaseRow.until > now, ContractLeaseRow.holder != NOBODY)
+    held = (*_of(repository_id, contract), ContractLeaseRow.until > now, ContractLeaseRow.holder != NOBODY, ~_IS_OVER)
     async with database.transaction() as session:
         row = (await session.scalars(select(ContractLeaseRow).where(*held))).first()
         return None if row is None else _lease(row)
+
+
+async def holdings(database: Database, held: Sequence[Lease]) -> tuple[Holding, ...]:
+    """The leases as people know them, by the issues their runs work on and the pull requests those opened."""
+    opened = and_(OutboxRow.run_id == RunRow.id, OutboxRow.kind == outbox.PULL_REQUEST)
+    query = (
+        select(RunRow.id, RunRow.number, OutboxRow.remote_id)
+        .join(OutboxRow, opened, isouter=True)
+        .where(RunRow.id.in_([lease.holder for lease in held]))
+    )
+    async with database.transaction() as session:
+        known = {run: (number, pull_request) for run, number, pull_request in await session.execute(query)}
+    return tuple(Holding(lease.contract, *known.get(lease.holder, (None, None))) for lease in held)
 
 
 async def newest(database: Database, repository_id: int) -> dict[str, int]:
@@ -127,6 +150,12 @@ async def purge(database: Database, repository_ids: Collection[int]) -> None:
     """Forget the contracts of repositories that Forge lost."""
     async with database.transaction() as session:
         await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
+
+
+async def _left(session: AsyncSession, repository_id: int) -> set[str]:
+    """The contracts that are still in the name of a run that ended."""
+    query = select(ContractLeaseRow.contract).where(ContractLeaseRow.repository_id == repository_id, _IS_OVER)
+    return set(await session.scalars(query))
 
 
 def _of(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:

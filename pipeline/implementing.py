@@ -23,7 +23,9 @@ from domain.runs import Phase, ReasonCode, Run, RunState
 from domain.work import ToFix, Worked, mistakes
 from memory import runs
 from pipeline.agent_steps import AgentSteps
+from pipeline.contracts import Locks
 from pipeline.drawing import mirror_of
+from pipeline.granting import Granted
 from pipeline.helping import Helping
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
@@ -91,6 +93,9 @@ class _Piece:
 class Implementing:
     """The implementation of one plan.
 
+    :param granted: what people said about protected files that the plan names.
+    :param locks: on the contracts that the plan changes.
+
     Commits are made of what the journal holds, so on another machine, or after a crash, they are made again as they
     were, and need no step of their own.
     """
@@ -102,12 +107,16 @@ class Implementing:
         run: Run,
         begun: Begun,
         plan: Weighed,
+        granted: Granted,
+        locks: Locks,
     ) -> None:
         self._services = services
         self._journal = journal
         self._run = run
         self._configuration = begun.configuration
         self._plan = plan.plan
+        self._granted = granted
+        self._locks = locks
         self._status = IssueStatus(services, run)
         self._helping = Helping(services, journal, run)
 
@@ -137,11 +146,12 @@ class Implementing:
             ended = Ended(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
             return replace(built, ended=ended), None
         mirror = await surely(lambda: mirror_of(self._services, self._run))
-        draft = Draft(mirror, built.head, self._areas)
+        areas = await self._areas()
+        draft = Draft(mirror, built.head, areas)
         done = await self._work(piece, draft, model)
         attempts = 1
         while isinstance(done, Stuck) and await self._may_retry(piece, attempts, done):
-            draft = Draft(mirror, built.head, self._areas)
+            draft = Draft(mirror, built.head, areas)
             done = await self._work(piece.again(attempts, done.why), draft, model)
             attempts += 1
         if not isinstance(done, Done):
@@ -177,25 +187,31 @@ class Implementing:
             plan=self._plan,
             task=task,
             done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in built.finished),
-            protected=self._configuration.paths.protected,
+            protected=(*self._configuration.paths.protected, *self._granted.refused),
+            granted=self._granted.paths,
         )
 
     async def _require_allowed(self, mirror: Mirror, whole: ChangeSet) -> None:
-        """That all pieces together may be pushed, although each might be by itself: they are too much, say.
+        """That all pieces together may be pushed, although each might be by itself: they are too much, say, or the
+        lock on a contract went to another run since.
 
         :raises ForgeError: they may not.
         """
         tree = await of_commit(mirror, self._run.base_sha, ())
-        wrong = blocking(validate(whole, self._areas, tree))
+        wrong = blocking(validate(whole, await self._areas(), tree))
         if wrong:
-            raise ForgeError(f"The change as a whole may not be pushed: {wrong[0]}", "Ask for less in one issue.")
+            is_of_lock = wrong[0].constraint == "contract_lock"
+            advice = "Write /forge run to begin anew." if is_of_lock else "Ask for less in one issue."
+            raise ForgeError(f"The change as a whole may not be pushed: {wrong[0]}", advice)
 
     async def _author(self) -> JsonValue:
         return (await self._services.host.signature(self._run.repository)).model_dump(mode="json")
 
-    @property
-    def _areas(self) -> Areas:
-        """Where the plan and the repository let agents change files: none that they may not read, and no contracts."""
+    async def _areas(self) -> Areas:
+        """Where the plan, the repository and people let agents change files at this moment.
+
+        None that they may not read, and contracts under the run's locks only.
+        """
         paths = self._configuration.paths
         return Areas(
             role="implementer",
@@ -203,4 +219,6 @@ class Implementing:
             forbidden=(*self._plan.forbidden_areas, *self._configuration.review.never_send),
             protected=paths.protected,
             rules=paths.rules,
+            contracts=await self._locks.known(),
+            granted=frozenset(self._granted.paths),
         )

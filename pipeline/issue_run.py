@@ -16,7 +16,9 @@ from domain.review import RiskLevel
 from domain.rounds import Bounce, Reviewed, Standing, Step, next_step
 from domain.runs import ReasonCode, Run, RunState, Trigger
 from memory import checkpoints, looks
+from pipeline.contracts import Locks
 from pipeline.gates import show_all
+from pipeline.granting import Granting
 from pipeline.handing_in import HandingIn, Opened
 from pipeline.helping import Helping
 from pipeline.implementing import Built, Implementing
@@ -67,13 +69,20 @@ class IssueRun(Running):
             reason = _REFUSED[gate.state]
             text = plan_texts.stopped(reason, spent=await self._status.spent())
             return await self._end(Ended(RunState.failed, reason, text))
-        conditions = (gate.conditions,) if gate is not None and gate.conditions else ()
+        granted = await Granting(self._services, self._journal, self._run).granted(begun, plan)
+        if isinstance(granted, Ended):
+            return await self._end(granted)
+        locks = Locks(self._services, self._journal, self._run)
+        if (ended := await locks.take(plan.plan.contracts)) is not None:
+            return await self._end(ended)
+        approved = (gate.conditions,) if gate is not None and gate.conditions else ()
         approval = None if gate is None else StepState.done
         await self._show(
             f"implements after {answered}",
             Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks)),
         )
-        implementing = Implementing(self._services, self._journal, self._run, begun, plan)
+        implementing = Implementing(self._services, self._journal, self._run, begun, plan, granted, locks)
+        conditions = (*approved, *granted.conditions)
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
         return await self._carried_out(begun, plan.level, implementing, handing_in)
 

@@ -4,15 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from domain.configuration import ProjectPaths
+from domain.configuration import Configuration, ProjectPaths
 from domain.contracts import CONTRACTS, belongs, touched
 from domain.paths import is_lock
-from domain.plan import Plan, Weighed, as_globs
+from domain.plan import Plan, Weighed, as_globs, covers
 from domain.review import RiskLevel
 from domain.verdicts import Reason
 from safety.gates import ALWAYS_PROTECTED
 
-_STEERS_GIT = (".gitmodules", "**/.gitattributes")  # what git fetches and runs, and what a review is shown
+STEERS_GIT = (".gitmodules", "**/.gitattributes")
+"""What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""
+
+PROTECTED = (*ALWAYS_PROTECTED, *STEERS_GIT, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+"""What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
+
+MOST_GRANTED = 20
+"""Files that one question at that gate may be about: as many as it shows."""
+
 _SHOWN = 20  # paths named below a reason
 _RANKS = tuple(RiskLevel)
 _NO_PATHS = ProjectPaths()
@@ -66,6 +74,21 @@ def needs_approval(level: RiskLevel) -> bool:
     return _rank(level) >= _rank(RiskLevel.high)
 
 
+def to_grant(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
+    """The protected files that tasks of the plan name and a person may let an agent change, at most twenty.
+
+    Never git's own, nor what agents may not even read.
+    """
+    protected = _folded((*PROTECTED, *configuration.paths.protected))
+    never = _folded((*STEERS_GIT, *configuration.review.never_send))
+    named = [path for path in plan.files if is_lock(path) or covers(protected, path.casefold())]
+    return tuple(path for path in named if not covers(never, path.casefold()))[:MOST_GRANTED]
+
+
+def _folded(areas: Sequence[str]) -> tuple[str, ...]:
+    return tuple(area.casefold() for area in areas)
+
+
 def _rank(level: RiskLevel) -> int:
     return _RANKS.index(level)
 
@@ -86,7 +109,7 @@ def _touching(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Itera
     is protected stays so within it.
     """
     high, medium = RiskLevel.high, RiskLevel.medium
-    protected = (*ALWAYS_PROTECTED, *_STEERS_GIT, *paths.protected)
+    protected = (*ALWAYS_PROTECTED, *STEERS_GIT, *paths.protected)
     yield from _touched(high, "plan.protected_path", "Changes protected paths", places, _among(protected))
     yield from _touched(high, "plan.migration", "Changes database migrations", places, _among(CONTRACTS["db"]))
     yield from _touched(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)

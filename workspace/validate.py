@@ -19,20 +19,10 @@ from domain.patches import (
     blocking,
 )
 from domain.paths import is_lock
-from safety.gates import ALWAYS_PROTECTED
+from safety.planning import PROTECTED, STEERS_GIT
 from workspace import names, patching
 from workspace.refusal import PatchRefused, violation
 from workspace.tree import Tree
-
-PROTECTED = (
-    *ALWAYS_PROTECTED,
-    ".gitmodules",
-    "**/.gitattributes",  # decides what git runs, and what a review is shown
-    "**/migrations/**",
-    "**/alembic/versions/**",
-    "**/db/migrate/**",
-)
-"""What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
 
 _WILD = frozenset("*?")
 _REGULAR = frozenset({REGULAR, EXECUTABLE})
@@ -141,6 +131,7 @@ class _Rules:
         self.allowed = None if areas.allowed is None else _globs(areas.allowed)
         self.forbidden = _globs(areas.forbidden, fold=True)
         self.protected = _globs((*PROTECTED, *areas.protected), fold=True)
+        self.never = _globs(STEERS_GIT, fold=True)
         self.path_rules = [(rule, _globs(rule.paths, fold=True)) for rule in areas.rules]
         self.contracts = [(name, lock, _globs(lock.globs, fold=True)) for name, lock in areas.contracts.items()]
 
@@ -148,7 +139,7 @@ class _Rules:
         folded = names.folded(path)
         yield from self._planned(path, folded)
         if is_lock(folded) or matches(folded, self.protected):
-            yield _protected(path, path in self.areas.granted)
+            yield _protected(path, path in self.areas.granted and not matches(folded, self.never))
         for rule, globs in self.path_rules:
             if self.areas.role not in rule.roles and matches(folded, globs):
                 yield _not_for(path, self.areas.role, rule)

@@ -3,9 +3,15 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from memory import leases
+import pytest
+
+from domain.commands import Repeat
+from domain.contracts import Holding
+from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from memory import leases, outbox, runs
 from memory.database import Database
 from memory.leases import Acquired
+from memory.runs import Candidate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = 10
@@ -13,6 +19,16 @@ SHOP = 10
 
 def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
+
+
+async def begun(database: Database, issue: int) -> Run:
+    """A run of an issue that works."""
+    where = RepositoryRef(installation_id=1, id=SHOP, owner="octo-org", name="shop")
+    wanted = Candidate(f"for {issue}", where, issue, "a" * 40, "a" * 40, Trigger.issue, Repeat.anew)
+    run = (await runs.admit(database, wanted, await runs.fence(database, SHOP, issue), NOON)).run
+    assert run is not None
+    assert await runs.move(database, run.id, RunState.running, NOON)
+    return run
 
 
 async def test_one_run_holds_a_contract(database: Database) -> None:
@@ -129,3 +145,33 @@ async def test_a_repository_that_is_lost_is_forgotten(database: Database) -> Non
 
     assert await leases.newest(database, SHOP) == {}
     assert await leases.newest(database, SHOP + 1) == {"db": 1}
+
+
+@pytest.mark.parametrize("end", [RunState.completed, RunState.failed, RunState.cancelled])
+async def test_a_run_that_ended_holds_nothing(database: Database, end: RunState) -> None:
+    """However it ended, nobody has to release what it held; what it still writes is void."""
+    run = await begun(database, 1)
+    await leases.acquire(database, SHOP, ["db"], run.id, at(0))
+    await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
+    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(1))).is_ours
+
+    await runs.move(database, run.id, RunState.running, NOON)
+    await runs.move(database, run.id, end, NOON)
+
+    assert await leases.holder(database, SHOP, "db", at(1)) is None
+    assert (await leases.acquire(database, SHOP, ["db"], "two", at(1))).tokens == {"db": 2}
+    assert await leases.renew(database, SHOP, {"db": 1}, run.id, at(1)) == ("db",)
+
+
+async def test_people_are_told_which_issue_holds_it(database: Database) -> None:
+    first, second = await begun(database, 1), await begun(database, 2)
+    await leases.acquire(database, SHOP, ["db"], first.id, at(0))
+    await leases.acquire(database, SHOP, ["events"], second.id, at(0))
+    await leases.acquire(database, SHOP, ["openapi"], "gone", at(0))
+    claim = await outbox.claim(database, second, "propose", outbox.PULL_REQUEST, NOON)
+    await outbox.done(database, claim.id, 7, NOON)
+
+    refused = await leases.acquire(database, SHOP, ["db", "events", "openapi"], "three", at(1))
+
+    told = await leases.holdings(database, refused.held)
+    assert told == (Holding("db", 1), Holding("events", 2, 7), Holding("openapi", None))

@@ -91,9 +91,6 @@ def test_forbidden_areas(path: str) -> None:
         "shop/migrations/0001_initial.py",
         "migrations/versions/0001.py",
         "db/migrate/2020_x.rb",
-        ".gitattributes",
-        "src/.gitattributes",
-        ".gitmodules",
         "deploy/prod.tf",
     ],
 )
@@ -102,6 +99,18 @@ def test_protected_areas(path: str) -> None:
     assert wrong(edit(path), areas) == [(path, "protected_areas", "error")]
     granted = Areas(role="implementer", protected=("deploy/**",), contracts={}, granted=frozenset({path}))
     assert wrong(edit(path), granted) == [(path, "protected_areas", "info")]
+
+
+@pytest.mark.parametrize("path", [".gitattributes", "src/.gitattributes", ".gitmodules", ".GitModules"])
+def test_nobody_can_grant_what_steers_git(path: str) -> None:
+    areas = Areas(role="implementer", contracts={}, granted=frozenset({path}))
+    assert wrong(edit(path), areas) == [(path, "protected_areas", "error")]
+
+
+@pytest.mark.parametrize("path", ["uv.lock", "web/poetry.lock", "Poetry.lock", "poetry.lock/x"])
+def test_a_grant_is_for_the_very_path(path: str) -> None:
+    areas = Areas(role="implementer", protected=("**/x",), contracts={}, granted=frozenset({"poetry.lock"}))
+    assert wrong(edit(path), areas) == [(path, "protected_areas", "error")]
 
 
 @pytest.mark.parametrize(

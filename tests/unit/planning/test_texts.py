@@ -6,6 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain import plan_texts
+from domain.contracts import Holding
 from domain.errors import ToolError
 from domain.money import Refusal
 from domain.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
@@ -232,3 +233,24 @@ Run `01J`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
+
+
+def test_who_holds_a_contract_is_named() -> None:
+    held = [Holding("db", 3, 7), Holding("events", 4), Holding(HOSTILE, None)]
+    text = plan_texts.contracts_held(held, spent=0)
+    assert "the contract `db` is held by the run of #3, which proposed #7; " in text
+    assert "the contract `events` is held by the run of #4; " in text
+    assert text.count("is held by") == 3
+    assert "/forge run" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        plan_texts.contracts_held([Holding(HOSTILE, None)], spent=0),
+        plan_texts.contracts_lost([HOSTILE, HOSTILE], spent=0),
+        plan_texts.nothing_granted([HOSTILE], spent=0),
+    ],
+)
+def test_names_of_contracts_and_files_do_nothing(text: str) -> None:
+    assert acts(text, ["strong_open", "strong_close", "html_inline"]) == []

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.configuration import ProjectPaths
+from domain.configuration import Configuration, ProjectPaths
 from domain.plan import Component, Estimate, Plan
 from domain.review import RiskLevel
-from safety.planning import LIMITS, needs_approval, weighed
+from safety.planning import LIMITS, MOST_GRANTED, needs_approval, to_grant, weighed
 from tests.unit.planning.plans import plan, risky, task
 
 LOW, MEDIUM, HIGH, CRITICAL = RiskLevel
@@ -125,3 +125,20 @@ def test_facts_only_raise(said: RiskLevel, files: list[str], lines: int, more: s
     ranks = list(RiskLevel)
     levels = [ranks.index(level) for level in (said, weighed(small).level, weighed(larger).level)]
     assert levels == sorted(levels)
+
+
+def test_protected_files_that_tasks_name_can_be_granted() -> None:
+    configuration = Configuration.model_validate(
+        {"paths": {"protected": ["vault/**"]}, "review": {"never_send": ["vault/key.*"]}}
+    )
+    ordinary = ("src/a.py", "migrations.md")
+    grantable = (".github/workflows/ci.yml", "CodeOwners", "web/Yarn.lock", "shop/migrations/0002.py", "vault/a.py")
+    never = (".gitmodules", "src/.gitattributes", "vault/key.pem")
+    assert to_grant(changing(*ordinary, *grantable, *never), configuration) == grantable
+
+
+def test_an_area_grants_nothing_and_no_question_is_about_more_than_it_shows() -> None:
+    assert to_grant(plan(allowed_areas=(".github/**", "poetry.lock")), Configuration()) == ()
+    files = [f"part{number}/go.sum" for number in range(MOST_GRANTED + 1)]
+    many = plan(task(files=tuple(files[:10])), task("T2", files=tuple(files[10:])), allowed_areas=WIDE)
+    assert list(to_grant(many, Configuration())) == files[:-1]

@@ -1,0 +1,142 @@
+"""Contracts are changed by one run at a time, and only where the plan names them (SPEC X10)."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from pydantic import JsonValue
+
+from agents.scripted import ScriptedModel, Stalls
+from memory import leases
+from simulator.state import Issue, PullRequest
+from tests.stories.driver import Story
+from tests.stories.test_issue import DONE, patches
+from tests.stories.test_planning import Asked, opened, plan
+
+API, EVENTS = "api/openapi.yaml", "api/asyncapi.yaml"
+FILES = {API: "paths: {}\n", EVENTS: "channels: {}\n"}
+# Its review waits for a person, and so does its run
+HELD = {".github/forge.yml": "gates:\n  design: {phase: review, when: review.lines_changed > 0, prompt: Fine}\n"}
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+def edit(path: str) -> str:
+    """A diff of a contract's file."""
+    before = FILES[path]
+    return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{before}+# newer\n"
+
+
+def planned(
+    *contracts: str, summary: str = "Carts get a discount.", file: str = "shop/cart.py"
+) -> dict[str, JsonValue]:
+    """A plan that changes contracts, of which only the last is told from its file."""
+    made = plan(summary=summary)
+    inner = made["plan"]
+    assert isinstance(inner, dict)
+    assert isinstance(inner["tasks"], list)
+    [task] = inner["tasks"]
+    assert isinstance(task, dict)
+    inner["tasks"] = [{**task, "title": f"Do it: {summary}", "files": [file]}]
+    inner["contracts"] = [*contracts]
+    inner["allowed_areas"] = ["shop/**", "api/**"]
+    return made
+
+
+def looked_at(read: Story, asked: Asked) -> list[PullRequest]:
+    """Every pull request, the oldest first, with all that is said anywhere."""
+    for each in asked.repository.issues.values():
+        read.answers(each)
+        read.questions(each)
+        if isinstance(each, PullRequest):
+            read.comments(each)
+    return sorted(asked.repository.pulls(), key=lambda pull: pull.number)
+
+
+async def second(read: Story, asked: Asked) -> Asked:
+    """Another issue in the same repository."""
+    issue: Issue = await asked.alice.open_issue(asked.repository, "Vouchers", "Customers want vouchers.")
+    await read.rest()
+    return Asked(read, asked.repository, asked.alice, issue)
+
+
+async def test_a_contract_that_the_plan_names_is_changed(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **FILES)
+    model.when("Discounts", planned(file=API))
+    model.when("Do it: Carts", patches(edit(API)), DONE)
+    await asked.says(asked.alice, "/forge run")
+    [pull] = looked_at(read, asked)
+    assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
+
+
+async def test_different_contracts_are_changed_at_once(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **FILES, **HELD)
+    model.when("Discounts", planned(file=API))
+    model.when("Vouchers", planned(summary="Vouchers exist.", file=EVENTS))
+    model.when("Do it: Carts", patches(edit(API)), DONE)
+    model.when("Do it: Vouchers", patches(edit(EVENTS)), DONE)
+    await asked.says(asked.alice, "/forge run")
+    other = await second(read, asked)
+    await other.says(asked.alice, "/forge run")
+    first, later = looked_at(read, asked)
+    assert [each.path for each in asked.repository.git.diff(first.base_sha, first.head_sha)] == [API]
+    assert [each.path for each in asked.repository.git.diff(later.base_sha, later.head_sha)] == [EVENTS]
+
+
+async def test_a_contract_that_another_run_holds(read: Story, model: ScriptedModel) -> None:
+    """The run of an issue holds it while its pull request is in review; the next one is told so."""
+    asked = await opened(read, **FILES, **HELD)
+    model.when("Discounts", planned(file=API))
+    model.when("Do it: Carts", patches(edit(API)), DONE)
+    model.when("Do it: Vouchers", patches(edit(API)), DONE)
+    model.when("want vouchers", planned(summary="Vouchers exist.", file=API))
+    await asked.says(asked.alice, "/forge run")
+    [pull] = looked_at(read, asked)
+    other = await second(read, asked)
+    await other.says(asked.alice, "/forge run")
+    assert f"`openapi` is held by the run of #1, which proposed #{pull.number}" in other.status
+    assert asked.repository.pulls() == [pull]
+
+    await asked.says(asked.alice, "/forge cancel")
+    await other.says(asked.alice, "/forge run")
+    assert len(looked_at(read, asked)) == 2
+
+
+# --- attacks -----------------------------------------------------------------------------------------------
+
+
+async def test_a_contract_that_the_plan_did_not_name_is_not_changed(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **FILES)
+    model.when("Discounts", planned(file=API))
+    model.when("Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert "It belongs to the contract “events”, whose lock this run does not hold." in model.calls[-1].content
+    [pull] = looked_at(read, asked)
+    assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
+
+
+async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, model: ScriptedModel) -> None:
+    """The process was frozen for so long that the lease lapsed, and another run took the contract."""
+    asked = await opened(read, **FILES)
+    working = asyncio.Event()
+
+    def stalls(_content: str) -> Stalls:
+        working.set()
+        return Stalls(1.5)
+
+    model.when("Discounts", planned(file=API))
+    model.when("Do it: Carts", stalls, patches(edit(API)), DONE)
+    await asked.alice.comment(asked.issue, "/forge run")
+    await working.wait()
+    database, later = read.forge.services.database, read.clock.now() + timedelta(minutes=6)
+    assert (await leases.acquire(database, asked.repository.id, ["openapi"], "another", later)).tokens == {"openapi": 2}
+    await read.rest()
+    assert not asked.repository.pulls()
+    assert not [name for name in asked.repository.git.refs() if "forge/" in name]
+    assert "whose lock went to another run (token 1 is void)" in asked.status
+    run = await asked.run()
+    assert run.state == "failed"

@@ -1,0 +1,139 @@
+"""A plan that needs protected files: people let agents change exactly these, or none (SPEC X4, S8)."""
+
+import pytest
+from pydantic import JsonValue
+
+from agents.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
+from tests.stories.test_planning import Asked, opened, plan
+from tests.unit.patches.building import new_file
+
+LOCK, OTHER = "poetry.lock", "lib/poetry.lock"
+LOCKS = {LOCK: "shop 1\n", OTHER: "lib 1\n"}
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+def updated(path: str) -> str:
+    """A diff of a lock file."""
+    name = "lib" if path == OTHER else "shop"
+    return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{name} 1\n+{name} 2\n"
+
+
+def planned(*files: str) -> dict[str, JsonValue]:
+    """A plan whose only task changes these files."""
+    made = plan("high")
+    inner = made["plan"]
+    assert isinstance(inner, dict)
+    assert isinstance(inner["tasks"], list)
+    [task] = inner["tasks"]
+    assert isinstance(task, dict)
+    inner["tasks"] = [{**task, "files": [*files]}]
+    inner["allowed_areas"] = ["shop/**", "tests/**", "lib/**", LOCK, ".gitattributes"]
+    return made
+
+
+async def asked_for(read: Story, model: ScriptedModel, *files: str) -> tuple[Asked, User]:
+    """An issue whose approved plan changes these files; carol maintains."""
+    asked = await opened(read, **LOCKS)
+    carol = read.github.user("carol")
+    read.github.grant(asked.repository, carol, "maintain")
+    model.when("Discounts", planned(*files))
+    await asked.says(asked.alice, "/forge run")
+    await asked.says(asked.alice, "/forge approve architecture_approval")
+    return asked, carol
+
+
+def changed(asked: Asked) -> list[str]:
+    pull = proposed(asked)
+    return [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)]
+
+
+def looked_at(asked: Asked) -> PullRequest:
+    """The pull request, with whatever else is said there."""
+    pull = proposed(asked)
+    asked.told.comments(pull)
+    asked.told.answers(pull)
+    asked.told.questions(pull)
+    return pull
+
+
+async def test_what_a_maintainer_lets_through_is_changed(read: Story, model: ScriptedModel) -> None:
+    model.when(TASK, patches(DIFF, updated(LOCK)), DONE)
+    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK)
+    assert read.gates(asked.issue) == ["protected_paths"]
+    question = read.questions(asked.issue)[-1].body
+    assert f"  - {LOCK}\n" in question
+    assert "shop/cart.py" not in question
+    assert "exactly these files" in question
+    run = await asked.run()
+    assert (run.state, run.reason) == ("waiting", "gate")
+    assert len(model.calls) == 1
+    assert "needs the role" in await asked.says(asked.alice, "/forge approve protected_paths")
+    await asked.says(carol, "/forge approve protected_paths with: minor versions only")
+    told = next(call.content for call in model.calls if TASK in call.content)
+    assert f"Protected, but a person lets you change it:\n- {LOCK}\n" in told
+    assert "- minor versions only" in told
+    assert changed(asked) == [LOCK, "shop/cart.py"]
+    assert "minor versions only" in (looked_at(asked).body or "")
+
+
+@pytest.mark.parametrize("answer", ["/forge reject protected_paths not now", None])
+async def test_without_them_the_rest_is_done(read: Story, model: ScriptedModel, answer: str | None) -> None:
+    """Also where nobody answers, which counts as a rejection."""
+    model.when(TASK, patches(updated(LOCK)), patches(DIFF), DONE)
+    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK)
+    if answer is None:
+        read.clock.move(hours=25)
+        await read.rest()
+    else:
+        await asked.says(carol, answer)
+    told = [call.content for call in model.calls if TASK in call.content]
+    assert f"Protected:\n- {LOCK}\n" in told[0]
+    assert "It is protected: agents do not change" in told[1]
+    assert changed(asked) == ["shop/cart.py"]
+    looked_at(asked)
+    read.questions(asked.issue)
+    read.answers(asked.issue)
+
+
+async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: ScriptedModel) -> None:
+    asked, carol = await asked_for(read, model, LOCK)
+    await asked.says(carol, "/forge reject protected_paths not now")
+    run = await asked.run()
+    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert f"the plan changes protected files only (`{LOCK}`)" in asked.status
+    assert len(model.calls) == 1
+    assert not asked.repository.pulls()
+
+
+async def test_nothing_is_asked_where_nothing_is_protected(read: Story, model: ScriptedModel) -> None:
+    model.when(TASK, patches(DIFF), DONE)
+    asked, _ = await asked_for(read, model, "shop/cart.py", ".gitattributes")
+    assert read.gates(asked.issue) == []
+    assert changed(asked) == ["shop/cart.py"]
+    looked_at(asked)
+
+
+# --- attacks -----------------------------------------------------------------------------------------------
+
+
+async def test_another_protected_file_than_the_granted_ones_is_refused(read: Story, model: ScriptedModel) -> None:
+    """A grant is for the very path: not for its namesake elsewhere, nor for git's own files."""
+    attributes = new_file(".gitattributes", "* filter=x\n").decode()
+    model.when(TASK, patches(updated(OTHER)), patches(attributes), patches(DIFF, updated(LOCK)), DONE)
+    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK, ".gitattributes")
+    assert f"  - {LOCK}\n" in read.questions(asked.issue)[-1].body
+    assert "  - .gitattributes" not in read.questions(asked.issue)[-1].body
+    await asked.says(carol, "/forge approve protected_paths")
+    told = model.calls[-1].content
+    assert told.count("It is protected: agents do not change") == 2
+    assert changed(asked) == [LOCK, "shop/cart.py"]
+    looked_at(asked)
