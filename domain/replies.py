@@ -330,6 +330,13 @@ def begun(verb: Verb) -> str:
     return f"I read the issue and the code, and post a plan below; another comment says how far I am.{then}"
 
 
+def taken_up(verb: Verb) -> str:
+    """For a run of an issue that goes on after it ended, or one that begins with its plan."""
+    if verb is Verb.resume:
+        return "The run goes on from what it has; nothing is paid for again. Its comment says how far it is."
+    return "I do the phase anew in which the last run failed, with its plan if it had one. A comment says how far I am."
+
+
 def not_begun(outcome: str) -> str:
     """:param outcome: why no run begins, as a clause about the issue."""
     return f"Nothing began: {outcome}. `/forge status` says what I am doing here."

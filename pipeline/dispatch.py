@@ -28,12 +28,13 @@ from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound
 from domain.gates import Choice, Gate
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash import AskReview
+from domain.slash import AskReview, Verb
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
 from pipeline.actions_ended import checks_ended
 from pipeline.admission import Admitted, admit_issue, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
+from pipeline.again import resume, retry
 from pipeline.automation import weigh_here
 from pipeline.deciding import Saying, decide
 from pipeline.ending import Ending
@@ -142,6 +143,22 @@ class Dispatch:
         if found.run is None:
             return found.why
         await self._start(found.run, found.superseded)
+        return f"run {found.run.id}"
+
+    async def again(self, repository: RepositoryRef, number: int, verb: Verb) -> str:
+        """Take up the newest run of an issue again, or begin another with its plan; what became of it."""
+
+        async def take_up() -> JsonValue:
+            how = resume if verb is Verb.resume else retry
+            return (await how(self._services, self._guid, repository, number)).model_dump(mode="json")
+
+        found = Admitted.model_validate(await self._journal.step(verb.value, take_up))
+        if found.run is None:
+            return found.why
+        if verb is Verb.resume:
+            await go_on(found.run, self._guid)
+        else:
+            await self._start(found.run, found.superseded)
         return f"run {found.run.id}"
 
     async def _labelled(self, command: LabelledIssue) -> str:

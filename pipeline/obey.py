@@ -54,6 +54,10 @@ class Runs(Protocol):
         """Admit a run of an issue; what became of it."""
         ...
 
+    async def again(self, repository: RepositoryRef, number: int, verb: Verb) -> str:
+        """Take up a run of an issue again, or do its failed phase anew; what became of it."""
+        ...
+
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End what runs on a pull request; the runs that were stopped."""
         ...
@@ -140,6 +144,8 @@ class Obedience:
                 return await self._test(standing)
             case Verb.plan | Verb.run:
                 return await self._on_issue(asked.verb)
+            case Verb.retry | Verb.resume:
+                return await self._again(asked.verb, standing)
             case Verb.cancel | Verb.abort:
                 return await self._cancel()
             case Verb.pause:
@@ -275,6 +281,13 @@ class Obedience:
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
         outcome = await self._runs.issue(self._command.repository, self._command.number, trigger)
         return replies.begun(verb) if outcome.startswith("run ") else replies.not_begun(outcome)
+
+    async def _again(self, verb: Verb, standing: Standing) -> str:
+        """On a pull request, a review that ended without a verdict is simply begun again."""
+        if self._command.is_pull_request:
+            return await self._review(False, standing)
+        outcome = await self._runs.again(self._command.repository, self._command.number, verb)
+        return replies.taken_up(verb) if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""

@@ -36,7 +36,9 @@ class IssueStatus:
             await self._edit(comment_id, text)
             return comment_id
 
-        await self.services.publisher.once(self.run, f"status {step}", "comment", _no_trace, edit)
+        # A run that was taken up again says anew where it stands.
+        state = f"status {step} under {self.run.fence}"
+        await self.services.publisher.once(self.run, state, "comment", _no_trace, edit)
 
     async def tell(self, step: str, progress: Progress) -> None:
         """Say in the comment how far the run is; see :meth:`show`."""

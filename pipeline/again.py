@@ -1,0 +1,45 @@
+"""Takes up a run of an issue again that ended before it was through, or begins another one with its plan."""
+
+from domain.errors import NotFound
+from domain.runs import RepositoryRef, Run, RunState, Trigger
+from memory import checkpoints, revival, runs
+from pipeline.admission import CLOSED, Admitted, admit_issue
+from pipeline.services import Services
+
+NOTHING = "no run of this issue ended before it was through"
+GOES_ON = "its run goes on"
+
+
+async def resume(services: Services, guid: str, repository: RepositoryRef, number: int) -> Admitted:
+    """Let the newest run go on from what it has, if it failed or was stopped; nothing is paid for again."""
+    run, why_not = await _ended(services, repository, number)
+    if run is None:
+        return Admitted(why=why_not)
+    revived = await revival.revive(services.database, run, guid, services.clock.now())
+    return Admitted(why=GOES_ON) if revived is None else Admitted(run=revived)
+
+
+async def retry(services: Services, guid: str, repository: RepositoryRef, number: int) -> Admitted:
+    """Begin a run that does the phase anew in which the newest one failed: with its plan, if it had one."""
+    run, why_not = await _ended(services, repository, number)
+    if run is None:
+        return Admitted(why=why_not)
+    admitted = await admit_issue(services, guid, repository, number, Trigger.issue)
+    plan = await checkpoints.load_plan(services.database, run)
+    if admitted.run is not None and plan is not None and admitted.run.base_sha == run.base_sha:
+        await checkpoints.save_plan(services.database, admitted.run, plan, services.clock.now())
+    return admitted
+
+
+async def _ended(services: Services, repository: RepositoryRef, number: int) -> tuple[Run | None, str]:
+    """The newest run of an open issue that is not a mere plan's, if it is over and was not through; else why not."""
+    try:
+        if not (await services.host.issue(repository, number)).is_open:
+            return None, CLOSED
+    except NotFound:
+        return None, NOTHING
+    past = await runs.of_pull_request(services.database, repository.id, number)
+    newest = next((each.run for each in past if each.run.trigger is Trigger.issue), None)
+    if newest is None or newest.state is RunState.completed:
+        return None, NOTHING
+    return newest, ""
