@@ -10,6 +10,10 @@ LEASE = timedelta(seconds=300)
 """How long a run holds a contract after it was last heard of (SPEC X10)."""
 
 
+LONGEST_WAIT = timedelta(hours=24)
+"""How long a run waits for contracts that others hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """A contract that another run holds.

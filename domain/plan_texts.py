@@ -122,13 +122,21 @@ def stuck(why: str, *, spent: int) -> str:
     )
 
 
+def waits_for_contracts(held: Sequence[Holding]) -> str:
+    """What the comment says below the progress while other runs change the same contracts.
+
+    :param held: what they hold.
+    """
+    return f"**Waiting for other runs:** {_holders(held)}. This one goes on by itself once that work is over."
+
+
 def contracts_held(held: Sequence[Holding], *, spent: int) -> str:
-    """For a run that may not change contracts, because others do.
+    """For a run that waited too long for contracts, because others change them.
 
     :param held: what others hold.
     """
     return (
-        f"**Not begun:** {_holders(held)}. Two runs never change the same contract at once.\n\n"
+        f"**Not begun after a day of waiting:** {_holders(held)}. Two runs never change the same contract at once.\n\n"
         f"**What to do:** write `/forge run` once that work is over.\n\n{_footer(spent)}"
     )
 

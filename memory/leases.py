@@ -1,6 +1,8 @@
 """Keeps which run holds which contract of a repository, by leases with fencing tokens (SPEC X10).
 
-A lease lasts a while and is renewed by the heartbeat of the run. Each holder gets a larger token than the one before,
+A lease lasts a while and is renewed by the heartbeat of the run while that works. One of a run that waits, for people
+or for the review of its pull request, stands: no process could have died. One of a run that ended is free, however it
+ended. Each holder gets a larger token than the one before,
 so that what a run writes after it lost a lease unawares can be told from what its successor writes.
 """
 
@@ -8,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, exists, select, update
+from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.contracts import LEASE, Holding
@@ -18,9 +20,6 @@ from memory.database import Database, insert_new
 from memory.tables import ContractLeaseRow, OutboxRow, RunRow
 
 NOBODY = ""
-_FINAL = [state.value for state in RunState if state.is_final]
-_IS_OVER = exists().where(RunRow.id == ContractLeaseRow.holder, RunRow.state.in_(_FINAL))
-"""A run that ended, in whichever way, holds nothing any more: nobody has to release what it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,6 @@ async def acquire(
 ) -> Acquired:
     """Take contracts that are free or lapsed, all at once or none of them, so that no two runs wait for each other.
 
-    Free are also those whose holder ended.
-
     What the run holds already is renewed and keeps its token, so this may be repeated.
     """
     names = sorted(set(contracts))
@@ -70,10 +67,9 @@ async def acquire(
             fresh = {"repository_id": repository_id, "contract": name, "holder": NOBODY, "token": 0, "until": now}
             await session.execute(insert_new(database.dialect, ContractLeaseRow, fresh))
         rows = await _locked(session, repository_id, names)
-        left = await _left(session, repository_id)
-        if held := tuple(
-            _lease(row) for row in rows if row.until > now and row.holder != holder and row.contract not in left
-        ):
+        states = await _states(session, rows)
+        others = [row for row in rows if row.holder != holder]
+        if held := tuple(_lease(row) for row in others if _stands(row, states.get(row.holder), now)):
             return Acquired({}, held)
         for row in rows:
             row.token += row.holder != holder
@@ -112,10 +108,10 @@ async def release(database: Database, repository_id: int, holder: str, now: date
 
 async def holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
     """Who holds a contract now, if anybody does."""
-    held = (*_of(repository_id, contract), ContractLeaseRow.until > now, ContractLeaseRow.holder != NOBODY, ~_IS_OVER)
     async with database.transaction() as session:
-        row = (await session.scalars(select(ContractLeaseRow).where(*held))).first()
-        return None if row is None else _lease(row)
+        rows = (await session.scalars(select(ContractLeaseRow).where(*_of(repository_id, contract)))).all()
+        states = await _states(session, rows)
+        return next((_lease(row) for row in rows if _stands(row, states.get(row.holder), now)), None)
 
 
 async def holdings(database: Database, held: Sequence[Lease]) -> tuple[Holding, ...]:
@@ -152,10 +148,20 @@ async def purge(database: Database, repository_ids: Collection[int]) -> None:
         await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
 
 
-async def _left(session: AsyncSession, repository_id: int) -> set[str]:
-    """The contracts that are still in the name of a run that ended."""
-    query = select(ContractLeaseRow.contract).where(ContractLeaseRow.repository_id == repository_id, _IS_OVER)
-    return set(await session.scalars(query))
+async def _states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
+    """The states of the runs that hold something, by their ids."""
+    query = select(RunRow.id, RunRow.state).where(RunRow.id.in_([row.holder for row in rows]))
+    return {run: RunState(state) for run, state in await session.execute(query)}
+
+
+def _stands(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bool:
+    """Whether somebody holds a contract at this moment.
+
+    :param state: of the run that holds it, or held it last.
+    """
+    if state is not None and state.is_final:
+        return False
+    return row.holder != NOBODY and (state is RunState.waiting or row.until > now)
 
 
 def _of(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:

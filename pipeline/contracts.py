@@ -1,21 +1,35 @@
 """Takes the contracts that a plan changes for its run, so that no other run changes them at the same time."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
+import structlog
 from pydantic import BaseModel, JsonValue
 
 from domain import plan_texts
-from domain.contracts import CONTRACTS, Holding
+from domain.contracts import CONTRACTS, LEASE, LONGEST_WAIT, Holding
+from domain.errors import ForgeError
+from domain.gates import digest
 from domain.patches import ContractLock
+from domain.plan_texts import StepState
+from domain.proposal_texts import Progress
 from domain.runs import ReasonCode, Run, RunState
-from memory import answers, leases
+from memory import answers, leases, looks, runs
 from pipeline.journal import WorkflowJournal
 from pipeline.planning import Ended
+from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 
-_TOKENS = "contracts it holds"  # what is kept of a run that took its contracts
+log = structlog.get_logger(__name__)
+
+_TOKENS, _WAITS = "contracts it holds", "contracts it waits for"  # what is kept of a run
+_BEAT = LEASE.total_seconds() / 5  # between two renewals
+_LOOKS = 1_000  # from here on looks at contracts are counted; those at a pull request stay far below
 
 
 class Taken(BaseModel):
@@ -24,11 +38,24 @@ class Taken(BaseModel):
     :param tokens: contract → fencing token.
     :param held: those that other runs hold.
     :param lost: those that went to another run after this one had taken them.
+    :param is_late: it waited for them for as long as a run waits.
     """
 
     tokens: dict[str, int] = {}
     held: tuple[Holding, ...] = ()
     lost: tuple[str, ...] = ()
+    is_late: bool = False
+
+
+class Waited(BaseModel):
+    """How a run waits for contracts.
+
+    :param since: when it asked first.
+    :param times: how often it asked.
+    """
+
+    since: datetime
+    times: int = 0
 
 
 class Locks:
@@ -41,21 +68,57 @@ class Locks:
         self._status = IssueStatus(services, run)
         self._tokens: Mapping[str, int] = {}
 
-    async def take(self, contracts: Sequence[str]) -> Ended | None:
-        """Take all of these contracts, or renew what was taken before; how the run ends if that cannot be.
+    async def take(self, contracts: Sequence[str]) -> Sequence[Holding] | Ended:
+        """Take all of these contracts, or renew what was taken before.
 
         :param contracts: their names.
+        :returns: none, or those that other runs hold: then this one asks again in a while; or how the run ends.
         """
         if not contracts:
-            return None
+            return ()
         taken = Taken.model_validate(await self._journal.step("take contracts", partial(self._take, contracts)))
         self._tokens = taken.tokens
         spent = await self._status.spent()
         if taken.lost:
             return Ended(RunState.failed, ReasonCode.error, plan_texts.contracts_lost(taken.lost, spent=spent))
-        if taken.held:
+        if taken.is_late:
             return Ended(RunState.failed, ReasonCode.error, plan_texts.contracts_held(taken.held, spent=spent))
-        return None
+        return taken.held
+
+    async def say_who_holds(self, held: Sequence[Holding], progress: Progress) -> None:
+        """Say in the run's comment for whom it waits.
+
+        :param progress: as it will be then.
+        """
+        shown = await self._status.told(replace(progress, implementation=StepState.next))
+        text = f"{shown}\n\n{plan_texts.waits_for_contracts(held)}"
+        step = f"waits for contracts {digest(*held)}"
+        await self._journal.step("say what it waits for", lambda: said(self._status.show(step, text)))
+
+    @asynccontextmanager
+    async def renewed(self) -> AsyncGenerator[None]:
+        """Around the work under these locks: they last for as long as this process goes on."""
+        beating = asyncio.create_task(self._beat())
+        try:
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+
+    async def left(self) -> None:
+        """If the run is over, let those ask at once who wait for its contracts."""
+        if self._tokens:
+            await self._journal.step("let others take the contracts", self._call_others)
+
+    async def _beat(self) -> None:
+        """Renew the leases again and again. That it fails shows before the push at the latest."""
+        while self._tokens:
+            database, run, now = self._services.database, self._run, self._services.clock.now()
+            try:
+                await leases.renew(database, run.repository.id, self._tokens, run.id, now)
+            except ForgeError as error:
+                log.warning("contracts.not_renewed", run=run.id, error=str(error))
+            await asyncio.sleep(_BEAT)
 
     async def known(self) -> dict[str, ContractLock]:
         """Every contract with the run's lock on it as it is at this moment."""
@@ -82,7 +145,28 @@ class Locks:
         taken = Taken(tokens=dict(acquired.tokens), held=await leases.holdings(database, acquired.held))
         if acquired.is_ours:
             await answers.keep(database, run, _TOKENS, taken.model_dump(mode="json"), now)
-        return taken
+            return taken
+        return taken.model_copy(update={"is_late": await self._is_late(now)})
+
+    async def _is_late(self, now: datetime) -> bool:
+        """Whether the run waited long enough; if not, it asks again in a while."""
+        database, run = self._services.database, self._run
+        kept = await answers.find(database, run, _WAITS)
+        waited = Waited(since=now) if kept is None else Waited.model_validate(kept)
+        if now - waited.since >= LONGEST_WAIT:
+            return True
+        again = waited.model_copy(update={"times": waited.times + 1})
+        await answers.keep(database, run, _WAITS, again.model_dump(mode="json"), now)
+        await looks.plan(database, run.id, _LOOKS + waited.times, now + LEASE)
+        return False
+
+    async def _call_others(self) -> JsonValue:
+        database, run = self._services.database, self._run
+        ended = await runs.get(database, run.id)
+        if ended is not None and ended.state.is_final:
+            waiting = [each for each in await looks.of_repository(database, run.repository.id) if each.is_of_issue]
+            await looks.bring_forward(database, [each.id for each in waiting], self._services.clock.now())
+        return None
 
     async def _newest(self) -> JsonValue:
         newest = await leases.newest(self._services.database, self._run.repository.id)

@@ -73,18 +73,23 @@ class IssueRun(Running):
         if isinstance(granted, Ended):
             return await self._end(granted)
         locks = Locks(self._services, self._journal, self._run)
-        if (ended := await locks.take(plan.plan.contracts)) is not None:
-            return await self._end(ended)
+        held = await locks.take(plan.plan.contracts)
+        if isinstance(held, Ended):
+            return await self._end(held)
         approved = (gate.conditions,) if gate is not None and gate.conditions else ()
         approval = None if gate is None else StepState.done
-        await self._show(
-            f"implements after {answered}",
-            Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks)),
-        )
+        progress = Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks))
+        if held:
+            await locks.say_who_holds(held, progress)
+            return await self._wait(ReasonCode.none)
+        await self._show(f"implements after {answered}", progress)
         implementing = Implementing(self._services, self._journal, self._run, begun, plan, granted, locks)
         conditions = (*approved, *granted.conditions)
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
-        return await self._carried_out(begun, plan.level, implementing, handing_in)
+        async with locks.renewed():
+            outcome = await self._carried_out(begun, plan.level, implementing, handing_in)
+        await locks.left()
+        return outcome
 
     async def _carried_out(
         self, begun: Begun, level: RiskLevel, implementing: Implementing, handing_in: HandingIn

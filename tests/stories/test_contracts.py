@@ -87,23 +87,77 @@ async def test_different_contracts_are_changed_at_once(read: Story, model: Scrip
     assert [each.path for each in asked.repository.git.diff(later.base_sha, later.head_sha)] == [EVENTS]
 
 
-async def test_a_contract_that_another_run_holds(read: Story, model: ScriptedModel) -> None:
-    """The run of an issue holds it while its pull request is in review; the next one is told so."""
+async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[Asked, Asked]:
+    """Two issues whose plans change the same contract: the first is in review, so the second waits for it."""
     asked = await opened(read, **FILES, **HELD)
     model.when("Discounts", planned(file=API))
+    model.when("want vouchers", planned(summary="Vouchers exist.", file=API))
     model.when("Do it: Carts", patches(edit(API)), DONE)
     model.when("Do it: Vouchers", patches(edit(API)), DONE)
-    model.when("want vouchers", planned(summary="Vouchers exist.", file=API))
     await asked.says(asked.alice, "/forge run")
-    [pull] = looked_at(read, asked)
     other = await second(read, asked)
     await other.says(asked.alice, "/forge run")
+    [pull] = looked_at(read, asked)
     assert f"`openapi` is held by the run of #1, which proposed #{pull.number}" in other.status
-    assert asked.repository.pulls() == [pull]
+    assert await state(read, other) == "waiting"
+    return asked, other
 
+
+async def state(read: Story, asked: Asked) -> str:
+    """The state of the newest run of an issue."""
+    return next(each.state for each in await read.runs() if each.number == asked.issue.number)
+
+
+async def until(read: Story, asked: Asked, words: str) -> None:
+    """Wait until the status of an issue says something."""
+    for _ in range(400):
+        await read.rest()
+        if words in asked.status:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"{asked.status}\n{[(run.number, run.state, run.reason) for run in await read.runs()]}")
+
+
+async def test_who_waits_goes_on_after_the_other_is_merged(read: Story, model: ScriptedModel) -> None:
+    """A lease does not lapse while its run waits for a review, however long that takes."""
+    asked, other = await vouchers_wait(read, model)
+    read.clock.move(minutes=6)
+    await asyncio.sleep(3)
+    await read.rest()
+    assert await state(read, other) == "waiting"
+    [pull] = looked_at(read, asked)
+    await asked.alice.mark_ready(pull)
+    await read.rest()
+    await asked.alice.merge(pull)
+    read.clock.move(minutes=6)
+    await until(read, other, "Pull request: done")
+    first, later = looked_at(read, asked)
+    assert first is pull
+    assert asked.repository.git.read(later.head_sha, API) == b"# newer\n"
+    assert "Waiting for other runs" not in other.status
+
+
+async def test_who_waits_goes_on_after_the_other_is_cancelled(read: Story, model: ScriptedModel) -> None:
+    asked, other = await vouchers_wait(read, model)
     await asked.says(asked.alice, "/forge cancel")
-    await other.says(asked.alice, "/forge run")
+    read.clock.move(minutes=6)
+    await until(read, other, "Pull request: done")
     assert len(looked_at(read, asked)) == 2
+
+
+async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedModel) -> None:
+    asked = await opened(read, **FILES)
+    model.when("Discounts", planned(file=API))
+    database, tomorrow = read.forge.services.database, read.clock.now() + timedelta(hours=25)
+    await leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
+    await asked.says(asked.alice, "/forge run")
+    assert "`openapi` is held by another run" in asked.status
+    run = await asked.run()
+    assert run.state == "waiting"
+    read.clock.move(hours=24, minutes=1)
+    await until(read, asked, "Not begun after a day of waiting")
+    assert await state(read, asked) == "failed"
+    assert len(model.calls) == 1
 
 
 # --- attacks -----------------------------------------------------------------------------------------------

@@ -152,10 +152,8 @@ async def test_a_run_that_ended_holds_nothing(database: Database, end: RunState)
     """However it ended, nobody has to release what it held; what it still writes is void."""
     run = await begun(database, 1)
     await leases.acquire(database, SHOP, ["db"], run.id, at(0))
-    await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
     assert not (await leases.acquire(database, SHOP, ["db"], "two", at(1))).is_ours
 
-    await runs.move(database, run.id, RunState.running, NOON)
     await runs.move(database, run.id, end, NOON)
 
     assert await leases.holder(database, SHOP, "db", at(1)) is None
@@ -175,3 +173,16 @@ async def test_people_are_told_which_issue_holds_it(database: Database) -> None:
 
     told = await leases.holdings(database, refused.held)
     assert told == (Holding("db", 1), Holding("events", 2, 7), Holding("openapi", None))
+
+
+async def test_the_lease_of_a_run_that_waits_stands(database: Database) -> None:
+    """Nothing works there, so there is no heartbeat; once the run works again, it is needed again."""
+    run = await begun(database, 1)
+    await leases.acquire(database, SHOP, ["db"], run.id, at(0))
+    await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
+
+    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(100_000))).is_ours
+    assert await leases.holder(database, SHOP, "db", at(100_000)) is not None
+
+    await runs.move(database, run.id, RunState.running, NOON)
+    assert (await leases.acquire(database, SHOP, ["db"], "two", at(300))).is_ours
