@@ -117,6 +117,8 @@ def _answer(gate: Gate) -> str:
 def _consequence(gate: Gate) -> str:
     if gate.name in SLICED and gate.state in {GateState.rejected, GateState.expired}:
         return "The model is asked no more; the review ends with what there is."
+    if _goes_on_without(gate):
+        return "The run goes on without changing these files."
     match gate.state:
         case GateState.rejected:
             return f"The run ends here. {_begins_anew(gate)} begins a new one."
@@ -126,6 +128,11 @@ def _consequence(gate: Gate) -> str:
             return f"Why: {prose(_VOIDED.get(gate.decision.via if gate.decision else '', 'the run ended'))}."
         case _:
             return ""
+
+
+def _goes_on_without(gate: Gate) -> bool:
+    is_refused = gate.state in {GateState.rejected, GateState.expired}
+    return gate.name == "protected_paths" and gate.request.on_issue and is_refused
 
 
 def _again(gate: Gate) -> str:

@@ -46,7 +46,6 @@ class Proposed:
     :param issue: number of the issue it closes.
     :param work: of every task of the plan, in order.
     :param tests: paths of tests that were added.
-    :param spent: micro-USD.
     :param conditions: those under which people approved, in their words.
     """
 
@@ -55,7 +54,6 @@ class Proposed:
     work: Sequence[TaskReport]
     tests: Sequence[str]
     model: str
-    spent: int
     conditions: Sequence[str] = ()
 
 
@@ -138,13 +136,13 @@ def _body(proposed: Proposed, marker: str, size: _Size) -> str:
         _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
         _list("### Tests added", [_quoted(path, 100) for path in proposed.tests] or ["none"], size.rows),
         _result(["The review and the tests of this change are on their way: see the checks below."]),
-        _footer(proposed.spent, f"Model: {_quoted(proposed.model, 80)}. {_ASK}"),
+        f"<sub>Model: {_quoted(proposed.model, 80)}. {_ASK}</sub>",
         marker,
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-_BEGIN, _END = "<!-- forge:result -->", "<!-- /forge:result -->"
+_BEGIN, _END = "<!-- result -->", "<!-- /result -->"
 
 
 @dataclass(frozen=True)

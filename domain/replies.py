@@ -48,6 +48,15 @@ _REASONS = {
     ReasonCode.breaker: "a circuit breaker tripped",
     ReasonCode.budget: "a budget is used up",
     ReasonCode.guard: "a guard stopped it",
+    ReasonCode.stuck: "it did not get on by itself",
+    ReasonCode.planned: "only a plan was asked for",
+    ReasonCode.questions: "the issue leaves open what is wanted",
+    ReasonCode.in_review: "its pull request is reviewed and tested",
+    ReasonCode.contract: "another run is changing the same contract",
+    ReasonCode.proposed: "there is a pull request",
+    ReasonCode.untested: "there is a pull request that could not be tested",
+    ReasonCode.unchanged: "nothing came of it that could be proposed",
+    ReasonCode.branch_moved: "a person pushed to its branch",
     ReasonCode.error: "an error",
 }
 

@@ -46,6 +46,7 @@ class ReasonCode(StrEnum):
     planned = "planned"  # only a plan was asked for, and it is there
     questions = "questions"  # an issue leaves open what is wanted
     in_review = "in_review"  # waiting for the review of its own pull request
+    contract = "contract"  # waiting for a contract that another run is changing
     proposed = "proposed"  # there is a pull request
     untested = "untested"  # there is one, and its tests could not be run
     unchanged = "unchanged"  # nothing came of an issue that could be proposed

@@ -80,9 +80,9 @@ class Locks:
         self._tokens = taken.tokens
         spent = await self._status.spent()
         if taken.lost:
-            return Ended(RunState.failed, ReasonCode.error, plan_texts.contracts_lost(taken.lost, spent=spent))
+            return Ended(RunState.failed, ReasonCode.contract, plan_texts.contracts_lost(taken.lost, spent=spent))
         if taken.is_late:
-            return Ended(RunState.failed, ReasonCode.error, plan_texts.contracts_held(taken.held, spent=spent))
+            return Ended(RunState.failed, ReasonCode.contract, plan_texts.contracts_held(taken.held, spent=spent))
         return taken.held
 
     async def say_who_holds(self, held: Sequence[Holding], progress: Progress) -> None:

@@ -125,7 +125,6 @@ class HandingIn:
             work=work,
             tests=tests,
             model=self._services.models.names[Strength.strong],
-            spent=await self._status.spent(),
             conditions=self._conditions,
         )
         title = proposal_texts.title(self._run.number, self._begun.task.title)

@@ -81,7 +81,7 @@ class IssueRun(Running):
         progress = Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks))
         if held:
             await locks.say_who_holds(held, progress)
-            return await self._wait(ReasonCode.none)
+            return await self._wait(ReasonCode.contract)
         await self._show(f"implements after {answered}", progress)
         implementing = Implementing(self._services, self._journal, self._run, begun, plan, granted, locks)
         conditions = (*approved, *granted.conditions)

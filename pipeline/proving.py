@@ -60,7 +60,7 @@ class Proving:
 
     async def test(self, built: Built) -> bool:
         """Test the head, once; whether that came to an end."""
-        occasion = f"of {built.head[:10]}"
+        occasion = f"of {built.head}"
         testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, occasion)
         tested = await testing.test(self._level)
         if tested is not None:

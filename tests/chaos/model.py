@@ -16,7 +16,17 @@ from domain.money import Fixed
 SHOP = {
     "README.md": "# Shop\n",
     "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
-    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+    "tests/__init__.py": "",
+    "tests/test_cart.py": """\
+from unittest import TestCase
+
+from shop.cart import total
+
+
+class Cart(TestCase):
+    def test_total(self):
+        self.assertEqual(total([1, 2]), 3)
+""",
 }
 _PRICE = Fixed(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
@@ -27,7 +37,7 @@ _FIRST = """\
 -def total(prices):
 -    return sum(prices)
 +def total(prices, discount=0):
-+    return sum(prices) * (1 - discount)
++    return sum(prices) * (2 - discount)
 """
 _SECOND = """\
 --- a/shop/cart.py
@@ -36,18 +46,38 @@ _SECOND = """\
  def total(prices, discount=0):
 +    if not 0 <= discount <= 1:
 +        raise ValueError(discount)
-     return sum(prices) * (1 - discount)
+     return sum(prices) * (2 - discount)
 """
+_MENDED = """\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -2,3 +2,3 @@
+     if not 0 <= discount <= 1:
+         raise ValueError(discount)
+-    return sum(prices) * (2 - discount)
++    return sum(prices) * (1 - discount)
+"""
+_JUDGED: Mapping[str, JsonValue] = {
+    "test": 1,
+    "failure_class": "real_bug",
+    "root_cause": "Everything costs twice as much.",
+    "suggested_fix": "Take the discount off 1.",
+    "confidence": 0.9,
+}
 
 
 def planning(risk: str) -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
+
+    A test fails then: the model says why, and mends it.
 
     :param risk: of the plan.
     """
     model = ScriptedModel(_PRICE)
     model.when("== issue ", lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK)
     model.when("== your task: T1", lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST))
+    model.when("== what failed", {"failures": [dict(_JUDGED)]})
+    model.when("== your task: mend", lambda shown: _done("The price.") if "Applied." in shown else _patch(_MENDED))
     return model.when("== your task: T2", _second)
 
 

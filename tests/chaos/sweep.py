@@ -122,12 +122,14 @@ class Sweep:
 
 
 def at(victim: Point) -> Chooser:
-    """Die at this point, once."""
+    """Die at this point, once; ``run *`` stands for whichever workflow comes there first."""
     alive = True
+    anywhere, _, step = victim.where.partition("run *: ")
 
     def dies(point: Point) -> bool:
         nonlocal alive
-        due = alive and point == victim
+        is_there = point.where.partition(": ")[2] == step if step and not anywhere else point.where == victim.where
+        due = alive and is_there and point.moment == victim.moment
         alive = alive and not due
         return due
 

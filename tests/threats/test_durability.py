@@ -62,6 +62,12 @@ _ON_AN_ISSUE = {
         ("run 1: act: implement T2 2", "after"),
         ("on GitHub: POST git-receive-pack", "took effect"),
         ("on GitHub: POST pulls", "took effect"),
+        ("run *: wait: in_review", "after"),
+        ("run *: run the tests", "took effect"),
+        ("run *: ask: model analysis of failures, the model", "took effect"),
+        ("run *: send it back", "took effect"),
+        ("run *: act: mend 1 1", "before"),
+        ("run *: mark it ready", "took effect"),
     ],
     "planned": [
         ("run 1: ask people", "took effect"),

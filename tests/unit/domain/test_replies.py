@@ -181,6 +181,12 @@ def test_what_is_said(text: str, expected: str) -> None:
     assert text == expected
 
 
+@pytest.mark.parametrize("reason", [each for each in ReasonCode if each is not ReasonCode.none])
+def test_every_reason_has_words(reason: ReasonCode) -> None:
+    run = RUN.model_copy(update={"state": RunState.failed, "reason": reason})
+    assert "failed (" in replies.history([Past(run, NOON, NOON)])
+
+
 def test_the_cost_adds_up() -> None:
     spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
     text = replies.cost(spending, [Use(name="run", used=2 * MICRO, limit=50 * MICRO)])

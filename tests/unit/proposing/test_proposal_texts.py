@@ -70,7 +70,7 @@ def full_of(text: str, count: int = 3) -> Proposed:
     )
     work = [TaskReport(each, done=text, not_done=text) for each in tasks]
     many = (text,) * count
-    return Proposed(12, of, work, tests=many, model=text, spent=1, conditions=many)
+    return Proposed(12, of, work, tests=many, model=text, conditions=many)
 
 
 def usual(**changes: object) -> Proposed:
@@ -92,7 +92,6 @@ def usual(**changes: object) -> Proposed:
         "work": work,
         "tests": ("tests/test_cart.py",),
         "model": "anthropic:claude-sonnet-4-5",
-        "spent": 420_000,
         "conditions": ("Keep `len(cart)` working.",),
         **changes,
     }
@@ -116,7 +115,7 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
     after = texts.with_result(before, proved, 500_000)
     assert after is not None
     start = after.index("### Review and tests")
-    assert after[start : after.index("<!-- /forge")] == snapshot("""\
+    assert after[start : after.index("<!-- /result")] == snapshot("""\
 ### Review and tests
 
 - Tests: Passed: 2 tests; 75% of the added lines are run by them
@@ -145,7 +144,7 @@ def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count
     assert text.startswith("Closes #12\n\n")
     assert text.endswith(f"\n\n{MARKER}")
     inner = text.removeprefix("Closes #12").removesuffix(MARKER)
-    for mark in ("<!-- forge:result -->", "<!-- /forge:result -->"):
+    for mark in ("<!-- result -->", "<!-- /result -->"):
         assert inner.count(mark) == 1
         inner = inner.replace(mark, "")
     assert unwanted(inner) == []
@@ -197,13 +196,13 @@ The cart says how many items it holds.
 
 - `tests/test_cart.py`
 
-<!-- forge:result -->
+<!-- result -->
 ### Review and tests
 
 - The review and the tests of this change are on their way: see the checks below.
-<!-- /forge:result -->
+<!-- /result -->
 
-<sub>Spent by this run so far: 0.42 USD. Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>
+<sub>Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>
 
 <!-- forge:proposal:R:abc -->\
 """)  # noqa: E501
