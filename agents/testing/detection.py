@@ -146,7 +146,7 @@ def _python(known: _Known) -> tuple[list[Command], str]:
             why = f"pytest, because {sign}"
         else:
             found.append(Command(kind="test", words=("python3", "-m", "unittest"), framework=Framework.unittest))
-            why = f"unittest, because there are Python tests ({len(tests)} files) and no sign of pytest"
+            why = f"unittest, because there are Python tests (as {tests[0]}) and no sign of pytest"
     if re.search(r"^\[tool\.ruff\b", declared, re.MULTILINE) or known.paths & {"ruff.toml", ".ruff.toml"}:
         found.append(Command(kind="lint", words=("ruff", "check", ".")))
         why = why or "ruff is configured"

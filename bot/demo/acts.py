@@ -8,10 +8,12 @@ from rich.markup import escape
 from bot.demo import parcel_issue, project
 from bot.demo.stage import Stage, is_overlooked, named, shown, why_open
 from bot.settings import Settings
-from domain import gate_texts
+from domain import gate_texts, test_texts
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import Repository
+
+_MENDED = ("failure", "success")
 
 Promises = Mapping[str, bool]
 """What an act should show, and whether it did."""
@@ -138,35 +140,46 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
 async def issue(stage: Stage, cast: Cast) -> Promises:
     """An issue becomes a plan, people approve it, and it is carried out up to a pull request that is merged."""
     github, repository, author = stage.github, cast.repository, cast.author
+    repository.dependency_changes = []
     opened = await author.open_issue(repository, parcel_issue.TITLE, parcel_issue.BODY)
-
-    async def asks(who: User, words: str, awaited: str) -> str:
-        stage.say(who.login, words)
-        await who.comment(opened, words)
-        return await stage.reply(lambda: [each for each in github.comments(opened) if awaited in each.body])
 
     stage.step(f"An issue: “{parcel_issue.TITLE}”")
     stage.say(author.login, parcel_issue.BODY)
-    plan = await asks(author, "/forge run", "**Plan for this issue")
+    stage.say(author.login, "/forge run")
+    await author.comment(opened, "/forge run")
+    plan = await stage.reply(lambda: [each for each in github.comments(opened) if "**Plan for this" in each.body])
     asked = await stage.reply(lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body])
 
     stage.step("A maintainer approves the plan, on a condition")
-    approval = f"/forge approve with: {parcel_issue.CONDITION}"
-    proposed = await asks(cast.maintainer, approval, "Forge proposed a change")
-    pull = max(repository.pulls(), key=lambda each: each.number)
+    stage.say(cast.maintainer.login, approval := f"/forge approve with: {parcel_issue.CONDITION}")
+    await cast.maintainer.comment(opened, approval)
+    pull = await stage.opened(repository, after=opened.number)
+    first = pull.head_sha
     stage.say(pull.user.login, shown(f"## {pull.title}\n\n{pull.body}"))
-    for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
-        stage.say(commit.author_name, commit.message)
-    verdict = await stage.watch(repository, pull.head_sha)
+    verdict = await stage.watch(repository, first)
     stage.show_check(verdict)
 
+    stage.step("Its tests run in the sandbox; one fails, and the run mends what it made")
+    failed = await stage.watch(repository, first, name=test_texts.CHECK_NAME)
+    stage.show_check(failed)
+    proposed = await stage.reply(
+        lambda: [each for each in github.comments(opened) if "Forge proposed a change" in each.body]
+    )
+    passed = await stage.watch(repository, pull.head_sha, name=test_texts.CHECK_NAME)
+    stage.show_check(passed)
+    for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
+        stage.say(commit.author_name, commit.message)
+
     stage.step("The maintainer merges it")
-    await cast.maintainer.mark_ready(pull)
+    was_ready = not pull.draft
     await cast.maintainer.merge(pull)
     return {
         "The plan waited for a person.": "architecture_approval" in asked and "risk high" in plan,
         "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
         "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
         "The draft was reviewed like any other.": verdict.conclusion is not None,
+        "A test failed, and what it found was mended.": (failed.conclusion, passed.conclusion)
+        == ("failure", "success"),
+        "It was ready once review and tests had passed.": was_ready,
         "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",
     }

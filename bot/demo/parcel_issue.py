@@ -20,16 +20,23 @@ _CHECK = '''\
     def __post_init__(self) -> None:
         """:raises ValueError: if it weighs nothing, or a side has no length."""
         for name, value in (("weight", self.weight), ("shortest side", min(self.sides))):
-            if value <= 0:
+            if value < 0:
                 raise ValueError(f"the {name} of a parcel is more than 0, not {value}")
 '''
 _TEST = """
-
-@pytest.mark.parametrize(("weight", "sides"), [(0, (30, 20, 5)), (800, (30, 20, 0))])
-def test_a_parcel_has_a_size(weight, sides):
-    with pytest.raises(ValueError, match="more than 0, not 0"):
-        Parcel(weight, sides)
+    def test_a_parcel_has_a_size(self):
+        for weight, sides in ((0, (30, 20, 5)), (800, (30, 20, 0))):
+            with self.subTest(weight=weight), self.assertRaisesRegex(ValueError, "more than 0, not 0"):
+                Parcel(weight, sides)
 """
+_JUDGED: JsonValue = {
+    "test": 1,
+    "failure_class": "real_bug",
+    "root_cause": "Parcel refuses what is below 0, and 0 is not.",
+    "suggested_fix": "Refuse 0 as well: value <= 0.",
+    "path": "rates/quote.py",
+    "confidence": 0.95,
+}
 _CODE, _TESTS = "rates/quote.py", "tests/test_quote.py"
 _SUMMARY = "A parcel that weighs nothing, or has a side of no length, cannot be made any more; the error says which."
 
@@ -38,7 +45,11 @@ def play(model: ScriptedModel) -> None:
     """Teach the model to plan the issue and to carry the plan out."""
     looks = Uses([("grep", {"pattern": r"Parcel\("}), ("read_file", {"path": _CODE})], "I look where parcels are made.")
     model.when(f"Title: {TITLE}", looks, _plan())
-    patched = Uses([("apply_patch", {"diff": _diff()})])
+    made = _diff((_CODE, project.QUOTE, _code()), (_TESTS, project.TESTS, project.TESTS + _TEST))
+    patched = Uses([("apply_patch", {"diff": made})])
+    model.when("== what failed", {"failures": [_JUDGED]})
+    mended = Uses([("apply_patch", {"diff": _diff((_CODE, _code(), _code().replace("value < 0", "value <= 0")))})])
+    model.when("== your task: mend", mended, {"summary": "0 is refused, too.", "is_done": True})
     model.when("== your task: T1", patched, {"summary": _SUMMARY, "is_done": True, "tests_added": [_TESTS]})
 
 
@@ -66,10 +77,16 @@ def _plan() -> dict[str, JsonValue]:
     return {"plan": plan, "questions": []}
 
 
-def _diff() -> str:
-    """What the implementer changes, as git writes it."""
-    code = project.QUOTE.replace("    sides: tuple[int, int, int]\n", _CHECK)
-    changed = ((_CODE, project.QUOTE, code), (_TESTS, project.TESTS, project.TESTS + _TEST))
+def _code() -> str:
+    """What the implementer makes of it at first: a parcel of 0 g gets through, as a test shows."""
+    return project.QUOTE.replace("    sides: tuple[int, int, int]\n", _CHECK)
+
+
+def _diff(*changed: tuple[str, str, str]) -> str:
+    """What the implementer changes, as git writes it.
+
+    :param changed: path, what it held, and what it holds then.
+    """
     return "".join(
         line
         for path, before, after in changed

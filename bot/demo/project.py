@@ -78,8 +78,7 @@ def load(path: Path) -> list[Tariff]:
 
 TESTS = """\
 from decimal import Decimal
-
-import pytest
+from unittest import TestCase
 
 from rates.quote import Parcel, quote
 from rates.tariffs import Tariff
@@ -88,13 +87,13 @@ LETTER = Tariff("Letterbox", 1000, 90, Decimal("2.10"))
 BULKY = Tariff("Bulky", 30000, 360, Decimal("14.90"))
 
 
-def test_cheapest_tariff_wins():
-    assert quote(Parcel(800, (30, 20, 5)), [BULKY, LETTER]) == Decimal("2.10")
+class Quotes(TestCase):
+    def test_cheapest_tariff_wins(self):
+        self.assertEqual(quote(Parcel(800, (30, 20, 5)), [BULKY, LETTER]), Decimal("2.10"))
 
-
-def test_no_carrier_takes_it():
-    with pytest.raises(LookupError, match="40000 g"):
-        quote(Parcel(40000, (30, 20, 5)), [BULKY, LETTER])
+    def test_no_carrier_takes_it(self):
+        with self.assertRaisesRegex(LookupError, "40000 g"):
+            quote(Parcel(40000, (30, 20, 5)), [BULKY, LETTER])
 """
 
 _IMAGE = """\
@@ -119,7 +118,7 @@ jobs:
       - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683
         with:
           persist-credentials: false
-      - run: pip install -r requirements.txt pytest && pytest
+      - run: pip install -r requirements.txt && python -m unittest
 """
 
 _LOGO = bytes([137, 80, 78, 71, 13, 10, 26, 10]) + bytes(range(256))
@@ -129,7 +128,10 @@ HISTORY = [
         "Read the carriers' tariffs",
         {"README.md": "# Rates\n\nQuotes parcels.\n", "rates/__init__.py": "", "rates/tariffs.py": _TARIFFS},
     ),
-    Commit("Quote the cheapest carrier that takes a parcel", {"rates/quote.py": QUOTE, "tests/test_quote.py": TESTS}),
+    Commit(
+        "Quote the cheapest carrier that takes a parcel",
+        {"rates/quote.py": QUOTE, "tests/__init__.py": "", "tests/test_quote.py": TESTS},
+    ),
     Commit(
         "Build an image and run the tests",
         {"Dockerfile": _IMAGE, "requirements.txt": "click==8.1.7\n", ".github/workflows/tests.yml": _WORKFLOW},

@@ -77,6 +77,18 @@ class Stage:
             resolved = now
         return resolved
 
+    async def opened(self, repository: Repository, after: int) -> PullRequest:
+        """Wait for the pull request that Forge opens.
+
+        :param after: the number of what it is opened for.
+        """
+        ended = time.monotonic() + self._patience
+        while time.monotonic() < ended:
+            if mine := [each for each in repository.pulls() if each.number > after]:
+                return mine[0]
+            await asyncio.sleep(0.02)
+        raise TimeoutError("Forge did not open a pull request.")
+
     async def reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
         ended = time.monotonic() + self._patience
