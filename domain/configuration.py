@@ -179,7 +179,10 @@ class Commands(Section):
     lint: CommandLine | None = Field(default=None, description="Checks the style.")
     typecheck: CommandLine | None = Field(default=None, description="Checks the types.")
     build: CommandLine | None = Field(default=None, description="Builds the artifact.")
-    network: bool = Field(default=False, description="Let `setup` reach the network.")
+    network: bool = Field(
+        default=False,
+        description="Let `setup` reach the registry or proxy that the operator named (`FORGE_SANDBOX_PROXY`).",
+    )
 
 
 class PhaseBudgets(Section):
