@@ -370,17 +370,6 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     )
 
 
-def base_moved(base: str, made_on: str) -> str:
-    """For a default branch that went on while Forge worked.
-
-    :param made_on: SHA of its commit that the change was made on.
-    """
-    return (
-        f"{code(base)} moved on while Forge worked: this change was made on top of {code(made_on[:7])}. **Next:** "
-        "press **Update branch** below; if GitHub names conflicts, resolve them or write `/forge run` on the issue."
-    )
-
-
 def names_taken(branch: str, tries: int) -> tuple[str, str]:
     """What happened, and what to do, where others have all the names Forge would give its branch."""
     return (

@@ -130,7 +130,7 @@ class Proposal:
 
     async def _is_on(self, mirror: Mirror, sha: str, branch: str) -> bool:
         """Whether a branch of the remote is at a commit or beyond."""
-        head = await self._remote_head(mirror, branch)
+        head = await mirror.head_of(branch)
         if head is None or head == sha:
             return head is not None
         try:
@@ -138,20 +138,6 @@ class Proposal:
         except CommitGone:  # it moved again: then the push finds that out
             return False
         return await mirror.follows(head, sha)
-
-    async def _remote_head(self, mirror: Mirror, branch: str) -> str | None:
-        """Where a branch of the remote is; None if there is none. The API may answer with where it was before."""
-        address = self.services.host.clone_url(self.run.repository)
-        authorization = await self.services.host.git_credentials(self.run.repository)
-        reference = f"refs/heads/{branch}"
-        listed = await mirror.git.run(
-            *("ls-remote", "--refs", "--end-of-options", address, reference),
-            settings={f"http.{address}.extraHeader": f"Authorization: {authorization}"},
-            network=True,
-            seconds=self.services.mirrors.seconds,
-        )
-        lines = (line.split("\t") for line in listed.stdout.decode(errors="replace").splitlines())
-        return next((sha for sha, name in lines if name == reference), None)
 
     async def _own_pull_request(self, branch: str) -> int | None:
         """The number of the open pull request from a branch that this run opened; others may have opened some, too."""

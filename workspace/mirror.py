@@ -292,11 +292,16 @@ class Mirror(Objects):
         done = await self._at_remote("push", *options, lease, "origin", f"{sha}:{reference}", expect=(0, 1))
         result = outcome(done.stdout, done.stderr)
         # When a connection breaks curl may send the push twice, and the second one finds the first one's work.
-        if isinstance(result, Moved) and await self._remote_head(reference) == sha:
+        if isinstance(result, Moved) and await self.head_of(branch) == sha:
             return Pushed()
         return result
 
-    async def _remote_head(self, reference: str) -> str | None:
+    async def head_of(self, branch: str) -> str | None:
+        """Where a branch of the remote is; None if there is none. The API may answer with where it was before.
+
+        :raises CodeAccessError: the remote was not reached or denies access.
+        """
+        reference = f"refs/heads/{branch}"
         listed = await self._at_remote("ls-remote", "--refs", "origin", reference)
         lines = (line.split("\t") for line in listed.stdout.decode(errors="replace").splitlines())
         return next((sha for sha, name in lines if name == reference), None)

@@ -363,9 +363,6 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
-    assert texts.base_moved("main", "a" * 40) == snapshot(
-        "`main` moved on while Forge worked: this change was made on top of `aaaaaaa`. **Next:** press **Update branch** below; if GitHub names conflicts, resolve them or write `/forge run` on the issue."  # noqa: E501
-    )
     assert texts.names_taken("forge/12-count", 10) == snapshot(
         (
             "The branch forge/12-count exists, and so do 9 others with a number behind that name.",
@@ -392,7 +389,6 @@ def test_nothing_acts_in_what_stands_in_the_way(attack: str) -> None:
         texts.nothing_changed(full_of(attack).work, spent=0),
         texts.push_refused(attack, attack, spent=0),
         texts.branch_moved(attack, spent=0),
-        texts.base_moved(attack, "a" * 40),
     ):
         assert unwanted(text) == []
         assert read(text) == ()
