@@ -1,0 +1,282 @@
+"""What the run of an issue costs beyond the model's own time, where that goes, and how many tokens it sends.
+
+Each answer of the model really takes five seconds. The baselines are of the same run: the model's own time, the same
+tests started by hand, and the tokens of the issue, the files and the diffs themselves. GitHub is the simulator on this
+machine, so its own time is next to nothing; the second column keeps a second between two writes, as GitHub asks for.
+"""
+
+import asyncio
+import json
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dbos import DBOS
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from sqlalchemy import select
+
+from agents.models import Models
+from agents.scripted import ScriptedModel
+from agents.tokens import estimate
+from memory.tables import OutboxRow, RunRow
+from pipeline.steps import Call, durable
+from simulator import Simulator
+from simulator.state import Issue, PullRequest, Repository
+from tests.bench.test_tokens import FRAME
+from tests.chaos.model import SHOP, planning
+from tests.clock import MovableClock
+from tests.databases import fresh
+from tests.stories.driver import PATIENT, SECRET, Story, chapter
+from tests.toolchain import toolchain
+
+ANSWER = 5.0  # seconds a model takes
+BAR = 0.05  # of a run, beyond the model
+MODEL, BETWEEN = "the model's own time", "queues and webhooks between steps"
+_OF_ISSUE, _OF_REVIEW, _OF_OTHERS = range(3)
+"""Whose steps count first where several go on at once."""
+_GROUPS = {
+    "planning": (
+        "begin",
+        "read the issue",
+        "is it planned",
+        "ask: plan ",
+        "act: plan ",
+        "keep the plan",
+        "post the plan",
+    ),
+    "implementing": ("ask: implement ", "act: implement ", "ask: mend ", "act: mend ", "who commits"),
+    "tests in the sandbox": ("run the tests",),
+    "analysis of failures": ("ask: model analysis",),
+    "branch and pull request": ("push the branch", "open the pull request", "how it stands", "mark it ready"),
+}
+_TELLING = "telling people how far it is"
+_REPLAY = "replays of earlier legs"
+_REVIEW, _WEBHOOKS = "review of the draft", "taking webhooks in"
+
+
+# --- what is measured --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call of the model.
+
+    :param fixed: tokens of instructions and tools, the same for every call of their kind, so that providers can cache
+        them.
+    :param rest: tokens of what it was shown, and of its own earlier turns.
+    """
+
+    began: float
+    ended: float
+    fixed: int
+    rest: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One journaled step, in seconds of the monotonic clock."""
+
+    workflow: str
+    name: str
+    began: float
+    ended: float
+
+
+class Slow(WrapperModel):
+    """A model that takes its time, and notes when it was asked and how much it was sent."""
+
+    def __init__(self, wrapped: Model, seconds: float, calls: list[Asked]) -> None:
+        super().__init__(wrapped)
+        self._seconds = seconds
+        self._calls = calls
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        began = time.perf_counter()
+        await asyncio.sleep(self._seconds)
+        response = await super().request(messages, model_settings, model_request_parameters)
+        tools = [*model_request_parameters.function_tools, *model_request_parameters.output_tools]
+        described = [(tool.name, tool.description, tool.parameters_json_schema) for tool in tools]
+        fixed = FRAME + estimate(_instructions(messages)) + estimate(json.dumps(described))
+        rest = sum(estimate(text) for text in _texts(messages))
+        self._calls.append(Asked(began, time.perf_counter(), fixed, rest))
+        return response
+
+
+def _instructions(messages: Sequence[ModelMessage]) -> str:
+    given = [each.instructions for each in messages if isinstance(each, ModelRequest) and each.instructions]
+    assert given, "the model got no instructions"
+    return given[-1]
+
+
+def _texts(messages: Iterable[ModelMessage]) -> Iterable[str]:
+    for part in (part for message in messages for part in message.parts):
+        yield part.args_as_json_str() if isinstance(part, ToolCallPart) else str(getattr(part, "content", ""))
+
+
+@dataclass
+class Measured:
+    """Everything Forge did in a story, step by step."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    calls: list[Asked] = field(default_factory=list[Asked])
+
+    async def step(self, name: str, call: Call) -> dict[str, Any]:
+        """A durable step that is timed, its note in the journal included."""
+        began = time.perf_counter()
+        answer = await durable(name, call)
+        self.steps.append(Step(DBOS.workflow_id or "", name, began, time.perf_counter()))
+        return answer
+
+    def spent(self, runs: Sequence[RunRow], began: float) -> dict[str, float]:
+        """Seconds from this moment to the end of the issue's run, by what they went to; each counts once."""
+        [issue] = [run.id for run in runs if run.trigger == "issue"]
+        reviews = tuple(run.id for run in runs if run.trigger != "issue")
+        labelled = [*_of_issue([each for each in self.steps if each.workflow.startswith(issue)])]
+        ended = max(step.ended for step, _, _ in labelled)
+        for step in self.steps:
+            if step.workflow.startswith(reviews):
+                labelled.append((step, _OF_REVIEW, _REVIEW))
+            elif not step.workflow.startswith(issue):
+                labelled.append((step, _OF_OTHERS, _WEBHOOKS))
+        edges = {began, ended, *(edge for each, _, _ in labelled for edge in (each.began, each.ended))}
+        edges |= {edge for call in self.calls for edge in (call.began, call.ended)}
+        within = sorted(edge for edge in edges if began <= edge <= ended)
+        spent = dict.fromkeys((MODEL, BETWEEN, _REPLAY, _TELLING, _REVIEW, _WEBHOOKS, *_GROUPS), 0.0)
+        for start, end in pairwise(within):
+            spent[self._at((start + end) / 2, labelled)] += end - start
+        return spent
+
+    def _at(self, moment: float, labelled: Sequence[tuple[Step, int, str]]) -> str:
+        if any(call.began <= moment <= call.ended for call in self.calls):
+            return MODEL
+        going_on = [(rank, label) for step, rank, label in labelled if step.began <= moment <= step.ended]
+        return min(going_on)[1] if going_on else BETWEEN
+
+
+def _of_issue(steps: Sequence[Step]) -> Iterable[tuple[Step, int, str]]:
+    """The steps of an issue's run with what they are for.
+
+    A later leg begins at the top: until it looks how things stand, or does what no leg did before, it replays.
+    """
+    legs: defaultdict[str, list[Step]] = defaultdict(list)
+    for step in sorted(steps, key=lambda step: step.began):
+        legs[step.workflow].append(step)
+    known: set[tuple[str, int]] = set()
+    for leg in legs.values():
+        replays, seen = bool(known), Counter[str]()
+        for step in leg:
+            seen[step.name] += 1
+            replays = replays and (step.name, seen[step.name]) in known
+            yield step, _OF_ISSUE, _REPLAY if replays else _group(step.name)
+            replays = replays and step.name != "how it stands"
+        known |= {(name, number + 1) for name, count in seen.items() for number in range(count)}
+
+
+def _group(name: str) -> str:
+    return next((group for group, names in _GROUPS.items() if name.startswith(names)), _TELLING)
+
+
+@asynccontextmanager
+async def measured(
+    folder: Path, model: ScriptedModel, seconds: float = 0.0, **settings: object
+) -> AsyncGenerator[tuple[Story, Measured]]:
+    """A story on SQLite whose steps and calls are timed.
+
+    :param seconds: that each answer of the model takes.
+    :param settings: other than those of stories.
+    """
+    watched, clock, known = Measured(), MovableClock(), model.language_model
+    models = Models.only(replace(known, model=Slow(known.model, seconds, watched.calls)))
+    folder.mkdir(exist_ok=True)
+    url = fresh("sqlite", folder)
+    async with (
+        Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
+        chapter(github, clock, url, folder, PATIENT, models, watched.step, **settings) as told,
+    ):
+        yield told, watched
+
+
+def print_tokens(calls: Sequence[Asked], repository: Repository, issue: Issue, pull: PullRequest) -> None:
+    """What a run sent to its model, against the issue, the files it changed and their diff, each once."""
+    git, base, head = repository.git, pull.base_sha, pull.head_sha
+    files = [git.read(base, file.path) or b"" for file in git.diff(base, head)]
+    words = [f"{issue.title}\n{issue.body}", *(content.decode() for content in files), git.text("diff", base, head)]
+    own = sum(estimate(text) for text in words)
+    fixed, rest = sum(call.fixed for call in calls), sum(call.rest for call in calls)
+    print(
+        f"tokens: {len(calls)} calls sent {fixed + rest:,}, of which {fixed:,} are instructions and tools, which "
+        f"providers cache\nthe issue, the files it changes and their diff have {own:,}: {(fixed + rest) / own:.1f} "
+        f"times that, {rest / own:.1f} times without the fixed part"
+    )
+
+
+# --- the run -----------------------------------------------------------------------------------------------
+
+
+async def test_time_beyond_the_model(tmp_path: Path) -> None:
+    """Two tasks, a review, a test that fails, its analysis, what mends it, and all that once more."""
+    print(f"\n\nThe run of an issue, {ANSWER:.0f} s for each answer of the model; SQLite, GitHub on this machine")
+    unpaced = await _carried_out(tmp_path / "unpaced", write_interval=0)
+    paced = await _carried_out(tmp_path / "paced", write_interval=1.0, tells=True)
+    by_hand = _by_hand(tmp_path / "by hand")
+    print(f"{'seconds of':36}{'writes unpaced':>16}{'as deployed':>16}")
+    for what in sorted(paced, key=lambda what: -paced[what]):
+        print(f"{what:36}{unpaced[what]:16.2f}{paced[what]:16.2f}")
+    beyond = [sum(spent.values()) - spent[MODEL] for spent in (unpaced, paced)]
+    for name, spent, seconds in zip(("writes unpaced", "as deployed"), (unpaced, paced), beyond, strict=True):
+        print(
+            f"{name}: {seconds:.1f} s beyond the model, {seconds / sum(spent.values()):.1%} of the run; bar {BAR:.0%}"
+        )
+    print(f"waiting for the second between two writes: {beyond[1] - beyond[0]:.1f} s")
+    print(f"the same tests started three times by hand: {3 * by_hand:.2f} s")
+
+
+async def _carried_out(folder: Path, *, tells: bool = False, **settings: object) -> dict[str, float]:
+    """Have the issue carried out until its pull request is ready; what the time went to.
+
+    :param tells: whether writes and tokens are printed.
+    """
+    model = planning("low")
+    async with measured(folder, model, ANSWER, queue_polling=0.2, **settings) as (told, watched):
+        repository, alice = told.repository(SHOP)
+        issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
+        await told.rest()
+        began = time.perf_counter()
+        await alice.label(issue, "forge")
+        await told.rest()
+        [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
+        told.answers(issue)
+        told.comments(pull)
+        assert not pull.draft
+        async with told.forge.services.database.transaction() as session:
+            writes = Counter(await session.scalars(select(OutboxRow.kind)))
+        if tells:
+            print(f"{writes.total()} writes to GitHub: {dict(writes.most_common())}")
+            print_tokens(watched.calls, repository, issue, pull)
+        return watched.spent(await told.runs(), began)
+
+
+def _by_hand(folder: Path) -> float:
+    """Seconds that the tests take when nothing contains them."""
+    for path, text in SHOP.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    began = time.perf_counter()
+    command = [toolchain() / "bin" / "python3", "-m", "unittest"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    return time.perf_counter() - began
