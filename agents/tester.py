@@ -170,6 +170,7 @@ class _Running:
             output=_end(printed),
             seconds=done.seconds,
             cases=cases,
+            writes_report=command.writes_report,
             report_problem=problem[:500],
         )
 

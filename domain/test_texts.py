@@ -10,6 +10,7 @@ from domain.testing import (
     CommandResult,
     DiffCoverage,
     FailureClass,
+    Outcome,
     TestCase,
     TestRun,
     Verdict,
@@ -67,6 +68,24 @@ def given_up(error: ForgeError) -> CheckText:
     )
 
 
+def cancelled() -> CheckText:
+    """Where nobody waits for the result any more: a push, a close, a person who stopped it."""
+    return CheckText(
+        "Not tested to the end",
+        "**What happened:** the tests were stopped, since something else began or ended here.\n\n"
+        "**Next:** write `/forge test` to test this head.",
+    )
+
+
+def paused(by: str) -> CheckText:
+    """Where Forge does nothing in the repository."""
+    return CheckText(
+        "Not tested: Forge is paused",
+        f"**What happened:** {code(by)} paused Forge in this repository.\n\n"
+        "**Next:** after `/forge unpause`, write `/forge test`.",
+    )
+
+
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
@@ -87,16 +106,20 @@ def _title(run: TestRun, came_to: Verdict) -> str:
 def _passed(run: TestRun) -> str:
     if run.is_unconcerned:
         return "no test concerns this change"
-    ran = [case for case in run.cases if case.id in run.flaky or not case.outcome.is_bad]
-    if not ran:
-        return "no report, only the exit status"
-    return _count(len(ran), "test") + (f", {len(run.flaky)} of them flaky" if run.flaky else "")
+    ran = [case for case in run.cases if case.id in run.flaky or case.outcome is Outcome.passed]
+    skipped = sum(case.outcome is Outcome.skipped for case in run.cases)
+    parts = [
+        _count(len(ran), "test") if ran else "no report, only the exit status",
+        f"{len(run.flaky)} of them flaky" if run.flaky else "",
+        f"{skipped:,} skipped" if skipped else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _happened(run: TestRun, came_to: Verdict) -> str:
     chosen = prose(run.selection, 800)
     if came_to is Verdict.not_run:
-        return f"**What happened:** {prose(run.not_run, 800) or _unprepared(run)}"
+        return f"**What happened:** {prose(run.not_run, 800) or _not_told(run)}"
     if came_to is Verdict.no_tests:
         return "**What happened:** no tests were found in this repository, so nothing says whether this change works."
     if came_to is Verdict.failed and not run.failures:
@@ -104,9 +127,18 @@ def _happened(run: TestRun, came_to: Verdict) -> str:
     return chosen
 
 
-def _unprepared(run: TestRun) -> str:
-    failed = next((command for command in run.commands if command.kind == "setup" and not command.succeeded), None)
-    return _ended(failed) if failed is not None else "the tests could not be started."
+def _not_told(run: TestRun) -> str:
+    """Why nobody knows whether the tests pass."""
+    if failed := next((each for each in run.commands if each.kind == "setup" and not each.succeeded), None):
+        return _ended(failed)
+    if unproven := next((each for each in run.test_commands if each.is_unproven), None):
+        return (
+            f"{code(unproven.line, 160)} ended with success but left no report that can be read, so nobody knows what "
+            f"it tested. {prose(unproven.report_problem, 160)}"
+        )
+    if run.skipped_all:
+        return f"all tests were skipped ({len(run.cases):,}), so nothing says whether this change works."
+    return "the tests could not be started."
 
 
 def _ended(command: CommandResult) -> str:
@@ -124,6 +156,8 @@ def _claims_success(command: CommandResult) -> bool:
 
 def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes: bool) -> str:
     match came_to:
+        case Verdict.not_run if run.skipped_all:
+            return "see to it that tests which concern this change are carried out, then write `/forge test`."
         case Verdict.not_run:
             return (
                 "correct what is named above, then write `/forge test`. How to prepare a checkout is said in "

@@ -221,6 +221,7 @@ class CommandResult(_Value):
     :param exit_status: None if it did not end by itself: it took too long, or a signal ended it.
     :param output: the end of what it printed.
     :param cases: what its report says.
+    :param writes_report: it was asked for a report, so that one has to be there.
     :param report_problem: why its report could not be read, one sentence.
     :param is_excused: it failed by nothing but tests that passed when they were run again.
     """
@@ -232,6 +233,7 @@ class CommandResult(_Value):
     output: str = Field(default="", max_length=LONGEST_OUTPUT)
     seconds: Seconds = 0.0
     cases: tuple[TestCase, ...] = ()
+    writes_report: bool = False
     report_problem: str = Field(default="", max_length=LONGEST_MESSAGE)
     is_excused: bool = False
 
@@ -241,10 +243,23 @@ class CommandResult(_Value):
 
     @property
     def found_no_tests(self) -> bool:
-        """pytest ends with 5 then (docs.pytest.org, "Exit codes"), and so does unittest from Python 3.12 on."""
+        """pytest ends with 5 then (docs.pytest.org, "Exit codes"), and so does unittest from Python 3.12 on.
+
+        Others say so by a report that is there and holds nothing.
+        """
         is_silent = self.framework is Framework.unittest and self.succeeded and _RAN_NOTHING in self.output
         is_told = self.framework in {Framework.pytest, Framework.unittest} and self.exit_status == 5
-        return (is_silent or is_told) and not self.cases
+        is_reported = self.writes_report and self.succeeded and not self.report_problem
+        return (is_silent or is_told or is_reported) and not self.cases
+
+    @property
+    def is_unproven(self) -> bool:
+        """It succeeded, and the report that would say what it tested is not there, or cannot be read."""
+        return self.writes_report and self.succeeded and bool(self.report_problem) and not self.cases
+
+    @property
+    def skipped_all(self) -> bool:
+        return bool(self.cases) and all(case.outcome is Outcome.skipped for case in self.cases)
 
 
 class TestRun(_Value):
@@ -291,6 +306,12 @@ class TestRun(_Value):
         )
 
     @property
+    def skipped_all(self) -> bool:
+        """There are tests, and none of them was carried out."""
+        has_run = any(not (command.found_no_tests or command.skipped_all) for command in self.test_commands)
+        return not has_run and any(command.skipped_all for command in self.test_commands)
+
+    @property
     def without_report(self) -> tuple[CommandResult, ...]:
         """Those that ran tests and left no report with a case: all that is known is how they ended."""
         return tuple(command for command in self.test_commands if not command.cases and not command.found_no_tests)
@@ -313,6 +334,8 @@ def verdict(run: TestRun) -> Verdict:
         return Verdict.failed
     if run.is_unconcerned:
         return Verdict.passed
+    if any(command.is_unproven for command in run.test_commands) or run.skipped_all:
+        return Verdict.not_run
     if all(command.found_no_tests for command in run.test_commands):
         return Verdict.no_tests
     return Verdict.passed

@@ -74,7 +74,7 @@ def select(
     chosen: set[str] = set()
     for path in relevant:
         of_file = tests.of(path)
-        if not of_file and not (is_test(path) and path not in tests.paths):
+        if not of_file and not (path not in tests.paths and _holds_tests_only(path)):
             return _all(f"nothing is known of which tests concern {_cut(path)}")
         chosen |= of_file
     integration = tests.integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
@@ -100,6 +100,11 @@ def is_runnable(path: str) -> bool:
     if path.endswith(".py"):
         return _IS_RUN.search(path) is not None
     return is_test(path) and is_source(path)
+
+
+def _holds_tests_only(path: str) -> bool:
+    """Whether nothing else can have needed a file that is gone: it was a module of tests, by its own name."""
+    return is_runnable(path) and is_test(path.rpartition("/")[2])
 
 
 class _Tests:

@@ -19,13 +19,21 @@ from domain.testing import (
 from tests.unit.testing.forging import case, command, run
 
 GOOD, BAD, BROKEN = case("a"), case("b", Outcome.failed), case("c", Outcome.error)
+SKIPPED = case("d", Outcome.skipped)
 
 
 @pytest.mark.parametrize(
     ("given_run", "expected"),
     [
         (run(command(0, GOOD)), Verdict.passed),
-        (run(command(0, case("a", Outcome.skipped))), Verdict.passed),
+        (run(command(0, GOOD, SKIPPED)), Verdict.passed),
+        (run(command(0, SKIPPED)), Verdict.not_run),
+        (run(command(0, SKIPPED), command(5)), Verdict.not_run),
+        (run(command(0, SKIPPED), command(0, framework=Framework.go)), Verdict.passed),
+        (run(command(0, writes_report=True, report_problem="It left no report.")), Verdict.not_run),
+        (run(command(1, writes_report=True, report_problem="It left no report.")), Verdict.failed),
+        (run(command(0, GOOD), command(0, writes_report=True, report_problem="None.")), Verdict.not_run),
+        (run(command(0, writes_report=True, framework=Framework.node)), Verdict.no_tests),
         (run(command(0)), Verdict.passed),
         (run(command(1, GOOD, BAD)), Verdict.failed),
         (run(command(1, GOOD)), Verdict.failed),  # the report claims that all passed

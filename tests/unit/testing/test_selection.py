@@ -63,6 +63,7 @@ def chosen(*changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, l
         ("go/a.go", {"go/b_test.go"}),
         ("README.md", set[str]()),
         ("tests/unit/test_gone.py", set[str]()),
+        ("web/gone.test.ts", set[str]()),
     ],
 )
 def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]) -> None:
@@ -75,6 +76,9 @@ def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]
     ("changed", "why"),
     [
         (["templates/page.html"], "nothing is known"),
+        (["tests/data.json"], "nothing is known"),  # gone, and perhaps read by one of them
+        (["tests/helpers/gone.py"], "nothing is known"),
+        (["web/__tests__/gone.js"], "nothing is known"),
         (["go/deep/none/d.go"], "nothing is known"),
         (["src/shop/money.py", "scripts/unknown.py"], "nothing is known"),
         (["pyproject.toml"], "concerns all"),

@@ -9,6 +9,7 @@ from domain.testing import Analysis, Coverage, DiffCoverage, FailureClass, FileC
 from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", Outcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
+SKIPPED = case("d", Outcome.skipped)
 MEANT = Analysis(
     test_id=BAD.id,
     failure_class=FailureClass.real_bug,
@@ -87,6 +88,13 @@ def test_passed_with_coverage() -> None:
             "`npm ci` ended with exit status 1",
         ),
         (run(command(0)), "Passed: no report, only the exit status", "no report"),
+        (run(command(0, case("a"), SKIPPED)), "Passed: 1 test, 1 skipped", "exit status 0; 2 tests"),
+        (run(command(0, SKIPPED)), "The tests could not be run", "all tests were skipped (1)"),
+        (
+            run(command(0, writes_report=True, report_problem="It left no report.")),
+            "The tests could not be run",
+            "ended with success but left no report",
+        ),
         (run(command(1, case("a"))), "1 command failed", "although its report says that all tests passed"),
         (run(command(None)), "1 command failed", "did not end by itself"),
         (merge(run(command(1, BAD)), run(command(0, case(BAD.id)))), "Passed: 1 test, 1 of them flaky", "### Flaky"),
