@@ -141,6 +141,14 @@ def contracts_held(held: Sequence[Holding], *, spent: int) -> str:
     )
 
 
+def contracts_gone(names: Sequence[str]) -> tuple[str, str]:
+    """What happened, and what to do, where contracts were lost between the last look and the push."""
+    return (
+        f"Another run took the lock on {', '.join(names)} before this change was pushed, so it was not pushed.",
+        "Write /forge run once that run is through.",
+    )
+
+
 def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
     """For a run that held contracts, was not heard of for too long, and lost them to another.
 

@@ -11,7 +11,7 @@ from domain.neutral import code, prose, visible
 from domain.plan import Task, Weighed
 from domain.plan_texts import StepState
 from domain.redaction import outgoing
-from domain.rounds import Bounce
+from domain.rounds import Bounce, Reviewed
 from domain.runs import Phase
 from domain.verdicts import Reason
 
@@ -343,9 +343,15 @@ def given_up(number: int, *, spent: int) -> str:
     )
 
 
-def waits_for_review(number: int) -> str:
-    """What the comment says below the progress while only a person can bring the review further."""
-    return f"**Waiting for people:** the review of #{number} has a question that only a person can answer. It is there."
+def waits_for_review(number: int, reviewed: Reviewed) -> str:
+    """What the comment says below the progress while only a person can bring the review further; else nothing."""
+    if reviewed is Reviewed.person:
+        question = "has a question that only a person can answer. It is there."
+        return f"**Waiting for people:** the review of #{number} {question}"
+    if reviewed is Reviewed.broken:
+        again = "Write `/forge review` there to have it done again, or `/forge cancel` here to end the run."
+        return f"**Waiting for people:** the review of #{number} ended without a verdict. {again}"
+    return ""
 
 
 def branch_moved(branch: str, *, spent: int) -> str:

@@ -24,6 +24,7 @@ class Reviewed(StrEnum):
     approved = "approved"  # or left out by the configuration
     changes = "changes"
     person = "person"  # only a person can bring it further
+    broken = "broken"  # it ended without a verdict: stopped, refused, failed
 
 
 class Proof(StrEnum):
@@ -33,7 +34,7 @@ class Proof(StrEnum):
     passed = "passed"
     failed = "failed"
     unfixable = "unfixable"  # they failed, and not because of what the run changed
-    missing = "missing"  # the repository has none, or switched them off
+    missing = "missing"  # the repository has none
     unable = "unable"  # they could not be run
 
 
@@ -121,7 +122,7 @@ def _sent_back(phase: Phase, head: str, bounces: Sequence[Bounce]) -> Step:
 _AFTER_TESTS = {
     Proof.pending: Step.test,
     Proof.passed: Step.ready,
-    Proof.missing: Step.ready,
+    Proof.missing: Step.untested,
     Proof.unfixable: Step.help,
     Proof.unable: Step.untested,
 }

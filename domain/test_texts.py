@@ -53,6 +53,7 @@ def outcome(run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool =
         f"**Next:** {_next(run, came_to, analyses, proposes)}",
         _failures(run),
         _analyses(analyses),
+        _known(run),
         _flaky(run),
         _coverage(run),
         _commands(run),
@@ -112,6 +113,9 @@ def _passed(run: TestRun) -> str:
         _count(len(ran), "test") if ran else "no report, only the exit status",
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
+        f"{len(run.known):,} {'fails' if len(run.known) == 1 else 'fail'} without this change, too"
+        if run.known
+        else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -176,6 +180,10 @@ def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes
             )
         case Verdict.failed:
             return "correct what failed and push. What a command printed stands in the details."
+        case Verdict.passed if run.known:
+            return (
+                "nothing has to be done for this change; the tests below that fail without it are to be mended apart."
+            )
         case Verdict.passed if run.flaky:
             return "nothing has to be done for this change; the flaky tests below fail now and then."
         case Verdict.passed:
@@ -232,6 +240,12 @@ def _flaky(run: TestRun) -> str:
     rows = [f"- {code(each, 160)}" for each in run.flaky[:_FLAKY]]
     intro = ["These failed and passed when they were run again, on the same code.", ""]
     return _section("### Flaky", [*intro, *rows] if rows else [], len(run.flaky) - len(rows))
+
+
+def _known(run: TestRun) -> str:
+    rows = [f"- {code(each, 160)}" for each in run.known[:_FLAKY]]
+    intro = ["These failed, and fail on the merge base as well, so they do not count against this change.", ""]
+    return _section("### Fails without this change, too", [*intro, *rows] if rows else [], len(run.known) - len(rows))
 
 
 def _coverage(run: TestRun) -> str:
@@ -293,7 +307,7 @@ def _commands(run: TestRun) -> str:
 def _status(command: CommandResult) -> str:
     ended = "did not end by itself" if command.exit_status is None else f"exit status {command.exit_status}"
     if command.is_excused:
-        ended += ", by flaky tests only"
+        ended += ", by tests only that are flaky or fail without this change"
     if command.report_problem:
         return f"{ended}; {prose(command.report_problem, 160)}"
     if command.found_no_tests:

@@ -74,6 +74,27 @@ async def done_at(database: Database, owner: str, step: str, kind: str) -> datet
         return await session.scalar(query)
 
 
+async def proposal_of(database: Database, owner: str) -> int | None:
+    """The number of the pull request a run opened; None if it opened none."""
+    query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.kind == PULL_REQUEST)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
+async def opened_tests(database: Database, owner: str) -> Sequence[tuple[str, str]]:
+    """(head, occasion) of the checks of tests that a run opened."""
+    query = select(OutboxRow.step).where(
+        OutboxRow.run_id == owner,
+        OutboxRow.kind == "check",
+        OutboxRow.step.startswith("tests "),
+        OutboxRow.step.endswith(": queued"),
+    )
+    async with database.transaction() as session:
+        steps = await session.scalars(query)
+        named = (step.removeprefix("tests ").removesuffix(": queued").partition(" ") for step in steps)
+        return [(head, occasion) for head, _, occasion in named]
+
+
 async def proposed_by(database: Database, repository_id: int, number: int) -> str | None:
     """The run that opened a pull request; None if none did."""
     query = (

@@ -34,9 +34,10 @@ async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
 
 
 async def end(database: Database, run_id: str, now: datetime) -> None:
-    """Let what waits for a run go on now."""
+    """Let what waits for a run go on now; when it is looked at again stays as it is."""
+    is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
     async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
+        await session.execute(update(WaitRow).where(_run_id == run_id, ~is_look).values(until=now))
 
 
 async def end_of_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:

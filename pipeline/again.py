@@ -2,7 +2,7 @@
 
 from domain.errors import NotFound
 from domain.runs import RepositoryRef, Run, RunState, Trigger
-from memory import checkpoints, revival, runs
+from memory import checkpoints, outbox, revival, runs
 from pipeline.admission import CLOSED, Admitted, admit_issue
 from pipeline.services import Services
 
@@ -24,6 +24,8 @@ async def retry(services: Services, guid: str, repository: RepositoryRef, number
     run, why_not = await _ended(services, repository, number)
     if run is None:
         return Admitted(why=why_not)
+    if await outbox.proposal_of(services.database, run.id) is not None:  # it failed later: that is done anew
+        return await resume(services, guid, repository, number)
     admitted = await admit_issue(services, guid, repository, number, Trigger.issue)
     plan = await checkpoints.load_plan(services.database, run)
     if admitted.run is not None and plan is not None and admitted.run.base_sha == run.base_sha:

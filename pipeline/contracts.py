@@ -129,6 +129,16 @@ class Locks:
             name: ContractLock(globs, self._tokens.get(name), newest.get(name)) for name, globs in CONTRACTS.items()
         }
 
+    async def require(self) -> None:
+        """That every contract taken is still this run's, right before something is pushed under it.
+
+        :raises ForgeError: another run took one meanwhile.
+        """
+        database, run, now = self._services.database, self._run, self._services.clock.now()
+        lost = await leases.renew(database, run.repository.id, self._tokens, run.id, now) if self._tokens else ()
+        if lost:
+            raise ForgeError(*plan_texts.contracts_gone(lost))
+
     # --- steps -------------------------------------------------------------------------------------------------
 
     async def _take(self, contracts: Sequence[str]) -> JsonValue:

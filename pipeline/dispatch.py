@@ -155,7 +155,7 @@ class Dispatch:
         found = Admitted.model_validate(await self._journal.step(verb.value, take_up))
         if found.run is None:
             return found.why
-        if verb is Verb.resume:
+        if found.run.state is RunState.waiting:  # the same run, with all that it has
             await go_on(found.run, self._guid)
         else:
             await self._start(found.run, found.superseded)

@@ -11,7 +11,7 @@ from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeIns
 from domain.errors import CodeHostError
 from domain.ports import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
-from memory import runs, waits
+from memory import outbox, runs, waits
 from pipeline.admission import Look, look_at
 from pipeline.automation import learn_from_end
 from pipeline.gates import show_void
@@ -71,6 +71,8 @@ class Ending:
             is_open = bool(await self._journal.once("look", lambda: self._is_open(command)))
         if is_open:
             return "the issue is open again"
+        if await self._journal.step("was it merged", lambda: self._tell_merged(command)):
+            return "its pull request was merged"
         return _ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
 
     async def _end_installation(self, command: EndInstallation) -> str:
@@ -121,9 +123,20 @@ class Ending:
         """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
         for run in stopped:
             await self._journal.step("close the check", lambda run=run: self._close_check(run))
+            if not run.is_of_issue:
+                await tell_owner(self._services, self._journal, run.repository, run.number, self._guid)
 
     async def _look_again(self, command: EndPullRequest) -> JsonValue:
         return (await look_at(self._services, command.repository, command.number)).model_dump(mode="json")
+
+    async def _tell_merged(self, command: EndIssue) -> JsonValue:
+        """Whether the issue was closed by merging what its run proposed: then the run finds that out by itself."""
+        past = await runs.of_pull_request(self._services.database, command.repository.id, command.number)
+        newest = past[0].run if past else None
+        number = None if newest is None else await outbox.proposal_of(self._services.database, newest.id)
+        if newest is None or newest.state.is_final or number is None:
+            return False
+        return (await self._services.host.pull_request(command.repository, number)).is_merged
 
     async def _is_open(self, command: EndIssue) -> JsonValue:
         return (await self._services.host.issue(command.repository, command.number)).is_open

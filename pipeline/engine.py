@@ -24,10 +24,10 @@ from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
-from pipeline.issue_run import IssueRun
+from pipeline.issue_run import IssueRun, has_ended
 from pipeline.journal import WAKE
 from pipeline.last_word import say
-from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS, TEST
+from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS, TEST, TESTS
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
@@ -37,6 +37,7 @@ from pipeline.test_run import HeadTest
 log = structlog.get_logger(__name__)
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
+_TESTS_AT_ONCE = 2  # that somebody asked for, in this process: each takes processors and a gigabyte
 HEARTBEAT = 5.0  # seconds
 
 
@@ -73,6 +74,7 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
     queues = client(engine)
     common: dict[str, Any] = {"polling_interval_sec": settings.polling, "on_conflict": "always_update"}
     queues.register_queue(DELIVERIES, worker_concurrency=200, **common)
+    queues.register_queue(TESTS, partition_concurrency=1, worker_concurrency=_TESTS_AT_ONCE, **common)
     queues.register_queue(RUNS, partition_concurrency=1, worker_concurrency=settings.concurrent_runs, **common)
 
 
@@ -175,6 +177,8 @@ class WorkflowEngine:
                 if run is None:
                     return "unknown run"
                 if run.state is RunState.failed or (run.state is RunState.completed and not asks_again):
+                    return "over"
+                if await has_ended(services, run):
                     return "over"
                 kind = IssueRun if run.is_of_issue else ReviewRun
                 return await kind(services, run, DBOS.workflow_id).execute()

@@ -13,6 +13,7 @@ from domain.plan import Weighed, in_order
 from domain.proposal_texts import Proposed, Proved, TaskReport
 from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState
+from pipeline.contracts import Locks
 from pipeline.drawing import mirror_of
 from pipeline.implementing import Built
 from pipeline.journal import WorkflowJournal
@@ -36,6 +37,7 @@ class HandingIn:
     """Brings what an issue's run made before people.
 
     :param conditions: of people who approved the plan.
+    :param locks: on the contracts it changes.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class HandingIn:
         begun: Begun,
         plan: Weighed,
         conditions: Sequence[str],
+        locks: Locks,
     ) -> None:
         self._services = services
         self._journal = journal
@@ -53,6 +56,7 @@ class HandingIn:
         self._begun = begun
         self._plan = plan
         self._conditions = conditions
+        self._locks = locks
         self._proposal = Proposal(services, run)
         self._status = IssueStatus(services, run)
 
@@ -86,6 +90,7 @@ class HandingIn:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""
         mirror = await mirror_of(self._services, self._run)
         await self._require_base(mirror)
+        await self._locks.require()
         branch = branch_of(self._run.number, self._begun.task.title)
         match await self._proposal.push(mirror, head, branch):
             case Placed(name):

@@ -15,6 +15,7 @@ from agents.turns import Assignment
 from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
 from domain.patches import NOTHING, Areas, ChangeSet, blocking
+from domain.paths import is_test
 from domain.plan import Task, TaskId, Weighed, in_order
 from domain.ports import Signature
 from domain.redaction import outgoing
@@ -67,9 +68,8 @@ class Built:
 
     @property
     def tests_added(self) -> tuple[str, ...]:
-        """Paths of the files with tests, each once."""
-        every = (*(each.worked for each in self.finished), *self.mended)
-        return tuple(dict.fromkeys(path for worked in every for path in worked.tests_added))
+        """Paths of files with tests that were made or changed, as the change itself tells."""
+        return tuple(file.path for file in self.whole.files if file.after is not None and is_test(file.path))
 
 
 @dataclass(frozen=True)

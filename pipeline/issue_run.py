@@ -13,9 +13,10 @@ from domain.plan import Weighed
 from domain.plan_texts import Afterwards, StepState
 from domain.proposal_texts import Progress
 from domain.review import RiskLevel
-from domain.rounds import Bounce, Reviewed, Standing, Step, next_step
+from domain.rounds import Bounce, Standing, Step, next_step
 from domain.runs import ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, looks
+from memory import checkpoints, looks, outbox
+from pipeline import tests_shown
 from pipeline.contracts import Locks
 from pipeline.gates import show_all
 from pipeline.granting import Granting
@@ -26,6 +27,7 @@ from pipeline.planning import Begun, Ended, Planning
 from pipeline.proving import Proving
 from pipeline.running import Running, said
 from pipeline.services import Services
+from pipeline.signs import close_sign
 from pipeline.status import IssueStatus
 from pipeline.testing import GRACE
 
@@ -85,7 +87,7 @@ class IssueRun(Running):
         await self._show(f"implements after {answered}", progress)
         implementing = Implementing(self._services, self._journal, self._run, begun, plan, granted, locks)
         conditions = (*approved, *granted.conditions)
-        handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions)
+        handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions, locks)
         async with locks.renewed():
             outcome = await self._carried_out(begun, plan.level, implementing, handing_in)
         await locks.left()
@@ -117,12 +119,14 @@ class IssueRun(Running):
                 testing = replace(self._progress, review=StepState.done, testing=StepState.now)
                 await self._show(f"tests {built.head}", testing)
                 if not await proving.test(built):
-                    return await self._wait_for_workflows(len(bounces))
+                    return await self._wait_for_workflows()
                 continue
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
                 step = Step.given_up
             if step in {Step.ready, Step.untested, Step.given_up}:
                 await self._journal.step("say what it came to", partial(self._tell_result, proving, handing_in, built))
+            if step is Step.ready and not await self._is_ready(opened, built):
+                continue  # somebody pushed at the last moment
             if step not in {Step.fix, Step.help}:
                 return await self._end(await self._proved(step, opened))
             bounce = Bounce(phase=phase, head=built.head, to_fix=standing.to_fix)
@@ -136,24 +140,25 @@ class IssueRun(Running):
         return Standing.model_validate(answer)
 
     async def _wait_for_review(self, built: Built, opened: Opened, standing: Standing) -> str:
-        asks = standing.reviewed is Reviewed.person
         text = await self._status.told(self._progress)
-        if asks:
-            text = f"{text}\n\n{proposal_texts.waits_for_review(opened.number)}"
-        step = f"in review {built.head}{' by people' if asks else ''}"
+        waits = proposal_texts.waits_for_review(opened.number, standing.reviewed)
+        if waits:
+            text = f"{text}\n\n{waits}"
+        step = f"in review {built.head} {standing.reviewed}"
         await self._journal.step("say that it is reviewed", lambda: said(self._status.show(step, text)))
         return await self._wait(ReasonCode.in_review)
 
-    async def _wait_for_workflows(self, count: int) -> str:
-        """Of the repository's own; if GitHub begins none, nothing would say so."""
-        await self._journal.step("look again later", lambda: self._look_again(count))
+    async def _wait_for_workflows(self) -> str:
+        """Of the repository's own; if GitHub begins none, or one never ends, nothing would say so."""
+        await self._journal.step("look again later", self._look_again)
         return await self._wait(ReasonCode.in_review)
 
     async def _proved(self, step: Step, opened: Opened) -> Ended:
         """How the run ends once nothing is left to mend, or to be mended by it."""
         number, spent = opened.number, await self._status.spent()
+        if step in {Step.merged, Step.closed, Step.taken}:
+            await self._journal.step("close the tests", lambda: said(tests_shown.close(self._services, self._run)))
         if step is Step.ready:
-            await self._journal.step("mark it ready", lambda: said(self._mark_ready(number)))
             over = replace(self._progress, review=StepState.done, testing=StepState.done)
             return Ended(RunState.completed, ReasonCode.proposed, await self._status.told(over))
         if step is Step.merged:
@@ -168,6 +173,9 @@ class IssueRun(Running):
             return Ended(RunState.completed, ReasonCode.untested, proposal_texts.untested(number, spent=spent))
         return Ended(RunState.failed, ReasonCode.stuck, proposal_texts.given_up(number, spent=spent))
 
+    async def _is_ready(self, opened: Opened, built: Built) -> bool:
+        return bool(await self._journal.step("mark it ready", lambda: self._mark_ready(opened.number, built.head)))
+
     async def _with_part(self, ended: Ended) -> Ended:
         """An end before everything was worked on, below what there is."""
         return replace(ended, text=f"{await self._status.told(self._progress)}\n\n{ended.text}")
@@ -178,7 +186,7 @@ class IssueRun(Running):
         :param ended: without a text where the plan was all that was asked for.
         """
         text = ended.text or plan_texts.progress([("Planning", StepState.done)], await self._status.spent())
-        await self._journal.step("say how it ended", lambda: said(self._status.show(f"ended {ended.reason}", text)))
+        await self._journal.step("say how it ended", lambda: said(self._status.show(_last(ended.reason), text)))
         await self._journal.step("finish", lambda: self._move(ended.state, ended.reason))
         self._is_over = True
         return ended.reason.value
@@ -204,8 +212,9 @@ class IssueRun(Running):
         await checkpoints.send_back(self._services.database, self._run, bounce, count, self._services.clock.now())
         return None
 
-    async def _look_again(self, count: int) -> JsonValue:
-        await looks.plan(self._services.database, self._run.id, count, self._services.clock.now() + GRACE)
+    async def _look_again(self) -> JsonValue:
+        now = self._services.clock.now()
+        await looks.plan(self._services.database, self._run.id, int(now.timestamp()), now + GRACE)
         return None
 
     async def _tell_result(self, proving: Proving, handing_in: HandingIn, built: Built) -> JsonValue:
@@ -213,12 +222,18 @@ class IssueRun(Running):
         await handing_in.tell_result(proving.opened, built.head, proved)
         return None
 
-    async def _mark_ready(self, number: int) -> None:
+    async def _mark_ready(self, number: int, head: str) -> JsonValue:
+        """Only the head that was proved; whether it is still there."""
+        host, repository = self._services.host, self._run.repository
+
         async def write() -> int:
-            await self._services.host.mark_ready(self._run.repository, number)
+            await host.mark_ready(repository, number)
             return number
 
-        await self._services.publisher.once(self._run, "ready", "pull_request_state", _no_trace, write)
+        if (await host.pull_request(repository, number)).head_sha != head:
+            return False
+        await self._services.publisher.once(self._run, f"ready {head}", "pull_request_state", _no_trace, write)
+        return True
 
     async def _say_what_it_waits_for(self, gate: Gate) -> None:
         await self._status.wait(gate, self._progress)
@@ -226,9 +241,24 @@ class IssueRun(Running):
     async def _say_what_went_wrong(self, error: ForgeError) -> None:
         text = plan_texts.failed(error, self._run.id, spent=await self._status.spent())
         await self._status.show("failed", text)
+        await tests_shown.close(self._services, self._run)
 
     async def _close(self) -> None:
-        await self._status.close()
+        await close_sign(self._services, self._run)
+
+
+async def has_ended(services: Services, run: Run) -> bool:
+    """Whether a run of an issue is over and said so itself: then nothing is left to close."""
+    if not (run.is_of_issue and run.state.is_final):
+        return False
+    return await outbox.is_claimed(
+        services.database, run.id, IssueStatus(services, run).step(_last(run.reason)), "comment"
+    )
+
+
+def _last(reason: ReasonCode) -> str:
+    """The last state of the comment."""
+    return f"ended {reason}"
 
 
 async def _no_trace() -> int | None:

@@ -7,4 +7,5 @@ DELIVERY = "delivery"  # the workflow of one delivery
 LAST_WORD = "last_word"  # the workflow that closes the check of a run that ended and could not
 ACTING = "acting"  # the workflow of one look at what may be done unasked with a reviewed head
 RUN = "review_run"  # the workflow of one review
+TESTS = "tests"  # the queue for tests that were asked for, partitioned by pull request
 TEST = "test"  # the workflow of one testing of a head that was asked for

@@ -258,6 +258,9 @@ class Obedience:
         head = await self._head(Verb.test, standing)
         if head.refused:
             return head.refused
+        paused_by = await self._journal.step("is it paused", self._paused_by)
+        if paused_by is not None:
+            return replies.already_paused(str(paused_by))
         is_known = await self._runs.test(self._command.repository, self._command.number, head.sha)
         return replies.begun_testing(head.sha, standing.gives_ok) if is_known else replies.not_looked_at(head.sha)
 
@@ -330,6 +333,9 @@ class Obedience:
             await permits.pause(database, command.repository, command.sender, self._services.clock.now())
         await automation.stop_all(self._services, command.repository, f"{command.sender.login} paused Forge")
         return by
+
+    async def _paused_by(self) -> JsonValue:
+        return await permits.paused_by(self._services.database, self._command.repository)
 
     async def _unpause(self) -> JsonValue:
         by = await permits.paused_by(self._services.database, self._command.repository)

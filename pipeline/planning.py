@@ -22,7 +22,7 @@ from domain.plan_texts import Afterwards
 from domain.ports import Issue, IssueComment
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
-from memory import answers, checkpoints, permits, runs
+from memory import answers, checkpoints, outbox, permits, runs
 from memory.checkpoints import PastPlan
 from pipeline.agent_steps import AgentSteps
 from pipeline.beginning import configured
@@ -44,7 +44,10 @@ _OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
 class Begun(BaseModel):
-    """What a planning run was started with. ``paused_by`` and ``is_open`` are looked at before anything is spent."""
+    """What a run was started with. ``paused_by`` and ``is_open`` are looked at before anything is spent.
+
+    :param is_open: whether there is something to do: once there is a pull request, what became of that decides.
+    """
 
     configuration: Configuration
     task: PlanningTask
@@ -89,7 +92,7 @@ class Planning:
             configuration=configuration,
             task=PlanningTask.model_validate(kept),
             version=len(known) + 1,
-            is_open=issue.is_open,
+            is_open=issue.is_open or await outbox.proposal_of(services.database, run.id) is not None,
             paused_by=await permits.paused_by(services.database, run.repository),
         )
         return begun.model_dump(mode="json")

@@ -60,8 +60,7 @@ class Proving:
 
     async def test(self, built: Built) -> bool:
         """Test the head, once; whether that came to an end."""
-        occasion = f"of {built.head}"
-        testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, occasion)
+        testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, "by the run")
         tested = await testing.test(self._level)
         if tested is not None:
             await self._journal.step("keep the tests", lambda: said(self._keep(tested)))
@@ -133,8 +132,10 @@ def _outcome(run: Run, review: Review | None) -> Reviewed:
         return Reviewed.approved
     if run.state in {RunState.pending, RunState.running}:
         return Reviewed.pending
-    if run.state is not RunState.completed or review is None:
+    if run.state is RunState.waiting:
         return Reviewed.person
+    if run.state is not RunState.completed or review is None:
+        return Reviewed.broken
     return _OUTCOMES[review.conclusion]
 
 

@@ -1,7 +1,8 @@
-"""Opens and closes what shows people a run: the check of a pull request's, the comment of an issue's."""
+"""Opens and closes what shows people a run: the check of a pull request's, the comment and tests of an issue's."""
 
 from domain.proposal_texts import Progress
 from domain.runs import Run
+from pipeline import tests_shown
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 
@@ -21,5 +22,6 @@ async def close_sign(services: Services, run: Run) -> None:
     """Say how a run ended that something else put an end to; may be repeated."""
     if run.is_of_issue:
         await IssueStatus(services, run).close()
+        await tests_shown.close(services, run)
     else:
         await services.publisher.close(run)

@@ -37,8 +37,11 @@ class IssueStatus:
             return comment_id
 
         # A run that was taken up again says anew where it stands.
-        state = f"status {step} under {self.run.fence}"
-        await self.services.publisher.once(self.run, state, "comment", _no_trace, edit)
+        await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, edit)
+
+    def step(self, name: str) -> str:
+        """The name of a state of the comment in the outbox."""
+        return f"status {name} under {self.run.fence}"
 
     async def tell(self, step: str, progress: Progress) -> None:
         """Say in the comment how far the run is; see :meth:`show`."""

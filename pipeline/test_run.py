@@ -12,18 +12,19 @@ from domain.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.review import Conclusion, RiskLevel
 from domain.runs import RepositoryRef, Run
-from memory import checkpoints, runs
+from domain.texts import CheckText
+from memory import checkpoints, permits, runs
 from pipeline.beginning import configured
 from pipeline.journal import WorkflowJournal
-from pipeline.names import APP_VERSION, DELIVERIES, TEST
+from pipeline.names import APP_VERSION, TEST, TESTS
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.steps import noted
 from pipeline.testing import Testing
-from pipeline.tests_shown import ShownTests
+from pipeline.tests_shown import ShownTests, close
 
-_PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60)
-"""Minutes from one look at workflows to the next; four hours in all."""
+_PAUSES = (1, 2, 4, 8, 15, 30)
+"""Minutes from one look at workflows to the next; an hour in all."""
 
 log = structlog.get_logger(__name__)
 
@@ -35,9 +36,10 @@ async def queue_test(run: Run, occasion: str) -> None:
     """
     options: EnqueueOptions = {
         "workflow_name": TEST,
-        "queue_name": DELIVERIES,  # it may wait for long, and keeps no review waiting
+        "queue_name": TESTS,  # of its own: tests take long, and must keep nothing else waiting
         "workflow_id": f"{run.id}/test {occasion}",
         "app_version": APP_VERSION,
+        "queue_partition_key": f"{run.repository.id}#{run.number}",
     }
     await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id, occasion))
 
@@ -52,6 +54,7 @@ async def run_of(services: Services, repository: RepositoryRef, number: int, hea
 class _Known(BaseModel):
     configuration: Configuration
     level: RiskLevel
+    paused_by: str | None
 
 
 class HeadTest:
@@ -67,14 +70,16 @@ class HeadTest:
         """Test it and show the result; what that came to, in a word."""
         try:
             known = _Known.model_validate(await self._journal.step("what is known", self._known))
+            if known.paused_by is not None:
+                return await self._give_up(test_texts.paused(known.paused_by))
             head, occasion = self._run.head_sha, self._occasion
             testing = Testing(self._services, self._journal, self._run, known.configuration, head, occasion)
             return await self._tested(testing, known.level)
         except Superseded:
-            return "superseded"
+            return await self._close()
         except ForgeError as error:
             log.warning("test.failed", run=self._run.id, error=str(error))
-            return await self._give_up(error)
+            return await self._give_up(test_texts.given_up(error))
 
     async def _tested(self, testing: Testing, level: RiskLevel) -> str:
         """Test it, looking again until workflows of the repository's own have ended, if it is they that test."""
@@ -84,21 +89,30 @@ class HeadTest:
                 return tested.verdict.value
             if pause is not None:
                 await self._journal.pause(timedelta(minutes=pause), "The repository's own workflows have not ended.")
-        hours = sum(_PAUSES) / 60
-        raise ForgeError(f"The repository's own workflows did not end within {hours:.0f} hours.")
+        raise ForgeError("The repository's own workflows did not end within an hour.", "Ask again once they have.")
 
     async def _known(self) -> JsonValue:
         """Before a review says how risky a change is, all tests are run."""
         review = await checkpoints.load_review(self._services.database, self._run)
         level = RiskLevel.high if review is None else review.risk.level
         configuration = (await configured(self._services, self._run)).configuration
-        return _Known(configuration=configuration, level=level).model_dump(mode="json")
+        paused_by = await permits.paused_by(self._services.database, self._run.repository)
+        return _Known(configuration=configuration, level=level, paused_by=paused_by).model_dump(mode="json")
 
-    async def _give_up(self, error: ForgeError) -> str:
+    async def _give_up(self, text: CheckText) -> str:
         shown = ShownTests(self._services, self._run, self._run.head_sha, self._occasion)
-        text = test_texts.given_up(error)
         try:
             await self._journal.step("give up", lambda: said(shown.give_up(text, Conclusion.action_required)))
-        except ForgeError as second:
-            log.warning("test.unsaid", run=self._run.id, error=str(second))
-        return "failed"
+        except Superseded:
+            return await self._close()
+        except ForgeError as error:
+            log.warning("test.unsaid", run=self._run.id, error=str(error))
+        return "not tested"
+
+    async def _close(self) -> str:
+        """Something else owns the pull request by now: what this left open is completed all the same."""
+        try:
+            await self._journal.step("close the check", lambda: said(close(self._services, self._run)))
+        except ForgeError as error:
+            log.warning("test.unclosed", run=self._run.id, error=str(error))
+        return "superseded"

@@ -35,6 +35,8 @@ from workspace.snapshot import Snapshot
 _MOST_LOGS = 10  # of failed jobs
 GRACE = timedelta(minutes=10)
 """How long GitHub may take to begin a workflow on a new head."""
+_PATIENCE = timedelta(hours=6)
+_UNENDED = "The workflows of the repository did not end within six hours. Look at them, then write `/forge test`."
 _NO_WORKFLOW = (
     "GitHub began no workflow on this head within ten minutes. A workflow has to run `on: pull_request` or `on: push` "
     "for this branch; to have Forge run the tests itself, set `testing: {runner: sandbox}`."
@@ -148,18 +150,20 @@ class Testing:
         host, repository = self._services.host, self._run.repository
         found = await host.workflow_runs(repository, self._head)
         counted = actions.counting(found)
-        if not counted and await self._has_waited():
+        if not counted and await self._has_waited(GRACE):
             return TestRun(not_run=_NO_WORKFLOW)
         jobs = {each.id: await host.jobs(repository, each.id) for each in counted}
         wanted = [job for each in jobs.values() for job in each if actions.wants_log(job)][:_MOST_LOGS]
         logs = {job.id: await host.job_log(repository, job.id, actions.MOST_LOG) for job in wanted}
-        return actions.outcome(found, jobs, {number: outgoing(log) for number, log in logs.items() if log is not None})
+        told = {number: outgoing(log) for number, log in logs.items() if log is not None}
+        ran = actions.outcome(found, jobs, told)
+        return TestRun(not_run=_UNENDED) if ran is None and await self._has_waited(_PATIENCE) else ran
 
-    async def _has_waited(self) -> bool:
-        """Whether GitHub had the time to begin a workflow since the head was shown to be tested."""
+    async def _has_waited(self, long: timedelta) -> bool:
+        """Whether so much time went by since the head was shown to be tested."""
         database, now = self._services.database, self._services.clock.now()
         began = await outbox.done_at(database, self._run.id, self._shown.step("queued"), "check")
-        return began is not None and now - began >= GRACE
+        return began is not None and now - began >= long
 
     async def _change(self, mirror: Mirror) -> Change:
         return await mirror.change(await mirror.merge_base(self._run.base_sha, self._head), self._head)

@@ -10,6 +10,7 @@ from domain.review import Conclusion
 from domain.runs import Run
 from domain.testing import Verdict
 from domain.texts import CheckText
+from memory import outbox
 from pipeline.services import Services
 
 CONCLUSIONS = {
@@ -52,9 +53,19 @@ class ShownTests:
         """Complete the check without a result."""
         await self._update("given up", "completed", text, conclusion)
 
+    @property
+    def external_id(self) -> str:
+        """By which the check is found again."""
+        return f"{self.run.id}:test:{self.occasion}"
+
+    @property
+    def cancelled(self) -> CheckRun:
+        """The check of tests whose result nobody waits for any more."""
+        return self._check("completed", test_texts.cancelled(), Conclusion.cancelled)
+
     def step(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
-        return f"tests {self.occasion}: {name}"
+        return f"tests {self.head} {self.occasion}: {name}"
 
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check_id = await self._opened()
@@ -88,7 +99,7 @@ class ShownTests:
             {
                 "name": test_texts.CHECK_NAME,
                 "head_sha": self.head,
-                "external_id": f"{self.run.id}:test:{self.occasion}",
+                "external_id": self.external_id,
                 "status": status,
                 "title": outgoing(text.title),
                 "summary": outgoing(text.summary),
@@ -96,6 +107,18 @@ class ShownTests:
                 "conclusion": conclusion,
             }
         )
+
+
+async def close(services: Services, run: Run) -> None:
+    """Complete every check of a run's tests that was left open, whoever owns the pull request or issue by now.
+
+    A check that GitHub does not find any more, or completed meanwhile, stays as it is.
+    """
+    for head, occasion in await outbox.opened_tests(services.database, run.id):
+        shown = ShownTests(services, run, head, occasion)
+        found = await services.host.find_check_run(run.repository, head, shown.external_id)
+        if found is not None and not found.is_completed:
+            await services.host.update_check_run(run.repository, found.id, shown.cancelled)
 
 
 async def _no_trace() -> int | None:

@@ -1,0 +1,150 @@
+"""What becomes of a change under proof when something comes in between: nothing stays open, nothing waits for ever."""
+
+import asyncio
+
+from agents.scripted import ScriptedModel
+from simulator.faults import Moment, RequestInfo
+from simulator.state import CheckRun, PullRequest, Repository
+from tests.stories.driver import Story
+from tests.stories.test_acting import later
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
+from tests.stories.test_planning import SHOP, Asked, opened, plan
+from tests.stories.test_proving import ACTIONS, ASKS, MEND, WRONG, asked_for, ended
+
+SLOW = {**SHOP, "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"}
+
+
+def checks(read: Story, repository: Repository, sha: str) -> list[CheckRun]:
+    return read.github.check_runs(repository, sha, "Forge / test")
+
+
+async def under_test(read: Story) -> tuple[Repository, PullRequest]:
+    """A pull request whose tests take long, and are running."""
+    repository, alice = read.repository(SLOW)
+    await alice.push(repository, "work", {"pyproject.toml": SHOP["pyproject.toml"] + "# all tests\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main")
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    while True:
+        if any(check.title == "Running the tests" for check in checks(read, repository, pull.head_sha)):
+            return repository, pull
+        await asyncio.sleep(0.05)
+
+
+async def test_a_push_ends_the_tests_of_the_head_before(read: Story) -> None:
+    repository, pull = await under_test(read)
+    [before] = checks(read, repository, pull.head_sha)
+    await read.github.user("alice").push(repository, "work", {"README.md": "# A shop\n"})
+    await read.rest()
+    assert (before.status, before.conclusion) == ("completed", "cancelled")
+    read.answers(pull)
+    read.comments(pull)
+
+
+async def test_a_closed_pull_request_is_tested_no_more(read: Story) -> None:
+    repository, pull = await under_test(read)
+    [check] = checks(read, repository, pull.head_sha)
+    await read.github.user("alice").close(pull)
+    await read.rest()
+    assert (check.status, check.conclusion) == ("completed", "cancelled")
+    read.answers(pull)
+    read.comments(pull)
+
+
+async def test_a_paused_repository_is_not_tested(read: Story) -> None:
+    repository, alice = read.repository(SHOP)
+    carol = read.github.user("carol")
+    read.github.grant(repository, carol, "admin")
+    await alice.push(repository, "work", {"README.md": "# A shop\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main")
+    await read.rest()
+    await carol.comment(pull, "/forge pause")
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    await read.rest()
+    assert checks(read, repository, pull.head_sha) == []
+    assert "paused" in read.answers(pull)[-1].body
+    read.comments(pull)
+
+
+async def test_a_workflow_that_never_ends_is_not_waited_for(read: Story, model: ScriptedModel) -> None:
+    """Whatever else happens on the pull request meanwhile."""
+    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
+    await asked.alice.comment(pull, "/forge dismiss F-AAAAAA nonsense")
+    await read.rest()
+    read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
+    for _ in range(40):
+        await later(read, minutes=10)
+    assert await ended(read) == ("completed", "untested")
+    [check] = checks(read, asked.repository, pull.head_sha)
+    assert "did not end within six hours" in (check.summary or "")
+    assert "could not be tested" in asked.status
+    read.answers(pull)
+
+
+async def test_taken_up_again_it_looks_again(read: Story, model: ScriptedModel) -> None:
+    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
+    await asked.says(asked.alice, "/forge cancel")
+    [check] = checks(read, asked.repository, pull.head_sha)
+    assert (check.status, check.conclusion) == ("completed", "cancelled")
+    await asked.says(asked.alice, "/forge resume")
+    await later(read, minutes=11)
+    assert await ended(read) == ("completed", "untested")
+
+
+async def test_merged_while_it_was_proved(read: Story, model: ScriptedModel) -> None:
+    """Merging closes the issue; the run finds out why, and does not call itself stopped."""
+    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    read.questions(pull)
+    await asked.alice.mark_ready(pull)
+    await read.rest()
+    await asked.alice.merge(pull)
+    await read.rest()
+    assert f"**#{pull.number} was merged**" in asked.status
+    assert await ended(read) == ("completed", "proposed")
+    read.questions(pull)
+    read.answers(pull)
+
+
+async def test_a_review_that_was_stopped_is_no_question(read: Story, model: ScriptedModel) -> None:
+    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    await asked.alice.comment(pull, "/forge cancel")
+    await read.rest()
+    assert f"the review of #{pull.number} ended without a verdict" in asked.status
+    read.answers(pull)
+    read.questions(pull)
+    assert read.closed_gates(pull)
+
+
+async def test_the_phase_that_failed_was_the_review(read: Story, model: ScriptedModel) -> None:
+    """Then the same pull request goes on, and no second one is opened."""
+    model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
+    asked, pull = await asked_for(read, model, WRONG)
+    await asked.says(asked.alice, "/forge reject help_needed Leave it")
+    await asked.says(asked.alice, "/forge retry")
+    assert read.gates(asked.issue) == ["help_needed"]
+    assert proposed(asked) is pull
+    read.comments(pull)
+
+
+async def test_only_the_head_that_was_proved_becomes_ready(read: Story, model: ScriptedModel) -> None:
+    """Somebody pushes at the last moment."""
+    asked: Asked = await opened(read)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    moved: list[str] = []
+
+    async def push_then(request: RequestInfo, moment: Moment) -> None:
+        """Once the description says what it came to."""
+        described = request.method == "PATCH" and "- Tests: Passed" in str(request.body.get("body"))
+        if described and moment == "after" and not moved:
+            [pull] = asked.repository.pulls()
+            moved.append(await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"}))
+
+    read.github.on_write(push_then)
+    await asked.says(asked.alice, "/forge run")
+    pull = proposed(asked)
+    assert moved
+    assert pull.draft
+    assert await ended(read) == ("completed", "branch_moved")
+    read.comments(pull)
