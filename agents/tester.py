@@ -22,11 +22,13 @@ from domain.testing import (
     LONGEST_OUTPUT,
     CommandResult,
     Coverage,
+    Framework,
     Kind,
     TestCase,
     TestRun,
     diff_coverage,
     merge,
+    without_known,
 )
 from workspace.bubblewrap import PATH
 from workspace.checkout import Checkout, checked_out
@@ -37,6 +39,15 @@ _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
 _CUT_LINE = 4_000  # characters of a command line
 
+_MOST_KNOWN = 50  # failed tests of a command that are tried without the change
+_NOT_FOUND = 4  # how pytest ends if a test that is named is not there: it runs none of the others then
+_EXTRA: frozenset[Kind] = frozenset({"build", "lint", "typecheck"})
+_NO_RUNNER = (
+    "The program of `{}` is not there. Install it in `commands.setup`, or have whoever operates Forge name a folder "
+    "that holds it in FORGE_SANDBOX_TOOLS."
+)
+
+_Failed = Mapping[int, Sequence[TestCase]]
 Tell = Callable[[str], Awaitable[None]]
 
 
@@ -49,6 +60,22 @@ class Bounds:
 
     command: float = 900.0
     retry: float = 300.0
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What is known of the files of a commit.
+
+    :param manifests: path → content.
+    """
+
+    paths: Sequence[str]
+    manifests: Mapping[str, str]
+
+    def commands(self, configured: Commands, checkout: Checkout | None) -> Detected:
+        """What to run in a checkout, in the same order in each of them."""
+        results = "" if checkout is None else str(checkout.results_seen)
+        return detection.detect(self.paths, self.manifests, configured, results)
 
 
 @dataclass(frozen=True)
@@ -79,19 +106,75 @@ class Tester:
         head = change.head_sha
         await self.tell("Checking out")
         async with checked_out(self.mirror, head, self.toolbox.sandbox) as checkout:  # from now on every blob is here
-            paths = tuple((await Snapshot.of(self.mirror, head)).files)
-            manifests = await self._texts(head, [path for path in MANIFESTS if path in set(paths)])
-            detected = detection.detect(paths, manifests, self.commands, str(checkout.results_seen))
+            files = await self._files(head)
+            detected = files.commands(self.commands, checkout)
             if not detected.tests:
                 return TestRun(selection=detected.reason[:1_000])
-            chosen = await self._chosen(head, paths, change, level)
+            chosen = await self._chosen(head, files.paths, change, level)
             if not chosen.runs_all and not chosen.tests:
                 return TestRun(selection=chosen.reason, is_unconcerned=True)
-            run = await _Running(self, checkout, paths).all(detected, chosen)
+            running = _Running(self, checkout, files.paths)
+            run = await running.all(detected, chosen)
+        if running.failed and not run.not_run:
+            run = await self._weighed(run, change, files, chosen, running.failed)
         added = {file.path: frozenset(file.added_lines) for file in change.files}
         measured = None if run.coverage is None else diff_coverage(run.coverage, added)
-        reason = f"{chosen.reason} {detected.reason}"
+        reason = " ".join(filter(None, (chosen.reason, detected.reason, running.left_out)))
         return run.model_copy(update={"diff_coverage": measured, "selection": reason[:1_000]})
+
+    async def _weighed(
+        self, run: TestRun, change: Change, files: _Files, chosen: Selection, failed: _Failed
+    ) -> TestRun:
+        """The failures told apart: what passes in a fresh checkout, and what fails without the change, too."""
+        await self.tell("Running failed tests once more")
+        again = await self._repeated(change.head_sha, files, chosen, failed)
+        run = merge(run, TestRun(commands=tuple(again))) if again else run
+        still = {case.id for case in run.failures}
+        there = set((await Snapshot.of(self.mirror, change.merge_base)).files)
+        commands = files.commands(self.commands, None).commands
+        asked = {
+            index: [case for case in cases if case.id in still and case.path in there][:_MOST_KNOWN]
+            for index, cases in failed.items()
+            if commands[index].framework is Framework.pytest
+        }
+        known = await self._failing(change.merge_base, files, chosen, asked)
+        return without_known(run, still & known)
+
+    async def _failing(self, base: str, files: _Files, chosen: Selection, asked: _Failed) -> set[str]:
+        """The ids of those tests that fail at another commit, too."""
+        for _ in range(2):
+            asked = {index: cases for index, cases in asked.items() if cases}
+            if not asked:
+                return set()
+            await self.tell("Running failed tests without this change")
+            results = await self._repeated(base, files, chosen, asked)
+            if not any(result.exit_status == _NOT_FOUND for result in results):
+                return {case.id for result in results for case in result.cases if case.outcome.is_bad}
+            asked = {
+                index: [case for case in cases if f"{case.id}\n" not in f"{result.output}\n"]
+                for (index, cases), result in zip(asked.items(), results, strict=True)
+            }
+        return set()
+
+    async def _repeated(self, commit: str, files: _Files, chosen: Selection, failed: _Failed) -> list[CommandResult]:
+        """Failed tests, and no others, in a fresh checkout that is set up anew; nothing where that is not possible."""
+        try:
+            async with checked_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
+                commands = files.commands(self.commands, checkout).commands
+                running = _Running(self, checkout, files.paths)
+                for command in commands:
+                    if command.kind == "setup" and not (await running.one(command)).succeeded:
+                        return []
+                return [
+                    await running.one(detection.again(commands[index], cases, chosen))
+                    for index, cases in failed.items()
+                ]
+        except (ToolError, CodeAccessError):
+            return []  # what failed stands as it is
+
+    async def _files(self, commit: str) -> _Files:
+        paths = tuple((await Snapshot.of(self.mirror, commit)).files)
+        return _Files(paths, await self._texts(commit, [path for path in MANIFESTS if path in set(paths)]))
 
     async def _chosen(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
         await self.tell("Choosing the tests")
@@ -112,43 +195,53 @@ class Tester:
 
 
 class _Running:
-    """Runs commands in one checkout."""
+    """Runs commands in one checkout.
+
+    :ivar failed: position of a test command → its tests that failed.
+    """
 
     def __init__(self, tester: Tester, checkout: Checkout, paths: Sequence[str]) -> None:
+        self.failed: dict[int, Sequence[TestCase]] = {}
         self._tester = tester
         self._checkout = checkout
         self._paths = paths
         self._coverage: Coverage | None = None
+        self._lacking: list[str] = []
 
     async def all(self, detected: Detected, chosen: Selection) -> TestRun:
         """Everything in its order; nothing after a set-up that failed, and no measuring without a test."""
         results: list[CommandResult] = []
-        again: list[CommandResult] = []
-        ran: list[Command] = []
-        for each in detected.commands:
+        has_tested = False
+        for index, each in enumerate(detected.commands):
             command = detection.narrowed(each, chosen)
-            if command is None or (command.kind == "coverage" and not ran):
+            if command is None or (command.kind == "coverage" and not has_tested):
                 continue
-            result = await self._one(command)
+            result = await self.one(command)
+            if detection.is_missing(result) and command.kind in _EXTRA and not command.is_configured:
+                self._lacking.append(command.line)
+                continue
             results.append(result)
             if command.kind == "setup" and not result.succeeded:
                 break
+            if command.kind == "test" and detection.is_missing(result):
+                return TestRun(commands=tuple(results), not_run=_NO_RUNNER.format(command.line[:300]))
             if command.kind == "test":
-                ran.append(command)
-                again += await self._retried(command, result)
-        run = TestRun(commands=tuple(results), coverage=self._coverage)
-        return merge(run, TestRun(commands=tuple(again))) if again else run
+                has_tested = True
+                if failed := [case for case in result.cases if case.outcome.is_bad]:
+                    self.failed[index] = failed
+        return TestRun(commands=tuple(results), coverage=self._coverage)
 
-    async def _retried(self, command: Command, result: CommandResult) -> list[CommandResult]:
-        """The tests that failed once more: what passes then is flaky."""
-        failed = [case for case in result.cases if case.outcome.is_bad]
-        if not failed:
-            return []
-        return [await self._one(detection.again(command, failed))]
+    @property
+    def left_out(self) -> str:
+        """What was found to be run and is not installed, one sentence; empty if nothing."""
+        named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
+        return f"Left out, because its program is not there: {named}." if named else ""
 
-    async def _one(self, command: Command) -> CommandResult:
+    async def one(self, command: Command) -> CommandResult:
+        """Run a command and read what it leaves."""
         tester = self._tester
-        await tester.tell(_DOING[command.kind])
+        if command.kind != "retry":
+            await tester.tell(_DOING[command.kind])
         await self._checkout.run(("rm", "-rf", *map(self._result, _REPORTS)), seconds=30)
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
         tools = tester.toolbox.reads
@@ -212,7 +305,6 @@ _DOING: Mapping[Kind, str] = {
     "lint": "Checking the style",
     "typecheck": "Checking the types",
     "test": "Running the tests",
-    "retry": "Running failed tests once more",
     "coverage": "Measuring what the tests ran",
 }
 

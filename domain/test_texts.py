@@ -110,7 +110,7 @@ def _passed(run: TestRun) -> str:
     ran = [case for case in run.cases if case.id in run.flaky or case.outcome is Outcome.passed]
     skipped = sum(case.outcome is Outcome.skipped for case in run.cases)
     parts = [
-        _count(len(ran), "test") if ran else "no report, only the exit status",
+        _count(len(ran), "test") if run.cases else "no report, only the exit status",
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
         f"{len(run.known):,} {'fails' if len(run.known) == 1 else 'fail'} without this change, too"

@@ -223,7 +223,7 @@ class CommandResult(_Value):
     :param cases: what its report says.
     :param writes_report: it was asked for a report, so that one has to be there.
     :param report_problem: why its report could not be read, one sentence.
-    :param is_excused: it failed by nothing but tests that passed when they were run again.
+    :param is_excused: it failed by nothing but tests that passed when they were run again, or fail without the change.
     """
 
     kind: Kind
@@ -267,12 +267,14 @@ class TestRun(_Value):
 
     :param selection: why these tests were run, one sentence.
     :param flaky: ids of the tests that failed first and passed when they were run again.
+    :param known: ids of the tests that failed and fail without the change, too.
     :param is_unconcerned: no test concerns the change, so none was run.
     :param not_run: why the tests could not be run; empty if they were.
     """
 
     commands: tuple[CommandResult, ...] = ()
     flaky: tuple[TestId, ...] = ()
+    known: tuple[TestId, ...] = ()
     coverage: Coverage | None = None
     diff_coverage: DiffCoverage | None = None
     selection: str = Field(default="", max_length=1_000)
@@ -291,9 +293,9 @@ class TestRun(_Value):
 
     @property
     def failures(self) -> tuple[TestCase, ...]:
-        """The tests that failed and are not known to be flaky."""
-        flaky = set(self.flaky)
-        return tuple(case for case in self.cases if case.outcome.is_bad and case.id not in flaky)
+        """The tests that failed, are not known to be flaky, and do not fail without the change."""
+        others = {*self.flaky, *self.known}
+        return tuple(case for case in self.cases if case.outcome.is_bad and case.id not in others)
 
     @property
     def failed_commands(self) -> tuple[CommandResult, ...]:
@@ -363,12 +365,27 @@ def merge(first: TestRun, retried: TestRun) -> TestRun:
     )
 
 
+def without_known(run: TestRun, known: Collection[str]) -> TestRun:
+    """A run in which failures that are there without the change do not stand against it.
+
+    :param run: with its retry, if there was one; :param known: ids of tests that fail at the merge base.
+    """
+    known = [case.id for case in run.failures if case.id in known]
+    if not known:
+        return run
+    retries = [_excused(command, known) for command in run.commands if command.kind == "retry"]
+    is_trusted = all(command.succeeded or command.is_excused for command in retries)
+    others = frozenset((*known, *(run.flaky if is_trusted else ())))
+    tested = [_excused(command, others) for command in run.commands if command.kind != "retry"]
+    return run.model_copy(update={"commands": (*tested, *retries), "known": tuple(known)})
+
+
 _TESTS_FAILED = {Framework.pytest: range(1, 2)}  # the others say less by their exit status
 _ORDINARY = range(1, 126)  # a shell gives more to what could not be started or was killed
 
 
 def _excused(command: CommandResult, passed: Collection[str]) -> CommandResult:
     failed = {case.id for case in command.cases if case.outcome.is_bad}
-    is_ordinary = command.kind == "test" and command.exit_status in _TESTS_FAILED.get(command.framework, _ORDINARY)
+    is_ordinary = command.kind in _RAN_TESTS and command.exit_status in _TESTS_FAILED.get(command.framework, _ORDINARY)
     excused = is_ordinary and bool(failed) and failed.issubset(passed)
     return command.model_copy(update={"is_excused": command.is_excused or excused})

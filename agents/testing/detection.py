@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.testing.selection import Selection, is_runnable
 from domain.configuration import Commands
-from domain.testing import Framework, Kind, TestCase
+from domain.testing import CommandResult, Framework, Kind, TestCase
 
 RESULTS = "FORGE_RESULTS"
 """The environment variable that names the folder for ``junit.xml`` and ``coverage.xml``."""
@@ -316,18 +316,37 @@ def narrowed(command: Command, selection: Selection) -> Command | None:
     return _naming(command, tests)
 
 
-def again(command: Command, failed: Sequence[TestCase]) -> Command:
-    """The command that runs failed tests once more: by their ids where pytest ran them, otherwise all of it."""
+def again(command: Command, failed: Sequence[TestCase], selection: Selection) -> Command:
+    """The command that runs failed tests once more: those alone where pytest ran them, else all selected.
+
+    :param command: as it was before it was narrowed.
+    """
     named = [case.id for case in failed]
     is_pytest = command.framework is Framework.pytest and not command.is_configured
     is_known = is_pytest and all(case.path and case.id.startswith(case.path) for case in failed)
-    whole = command.model_copy(update={"kind": "retry"})
-    return _naming(whole, named) if named and is_known else whole
+    if named and is_known and _can_name(named):
+        return _naming(command, named).model_copy(update={"kind": "retry"})
+    return (narrowed(command, selection) or command).model_copy(update={"kind": "retry"})
+
+
+def is_missing(result: CommandResult) -> bool:
+    """Whether the program of a command is not there, so that it says nothing about what it was to look at."""
+    has_no_module = not result.succeeded and _NO_MODULE.fullmatch(result.output.strip()) is not None
+    return (result.exit_status in _CANNOT_BE_RUN or has_no_module) and not result.cases
+
+
+_CANNOT_BE_RUN = frozenset({126, 127})  # of a shell (POSIX, "Exit Status for Commands")
+_NO_MODULE = re.compile(r"(\S{0,500}python[\d.]{0,9}: )?No module named '?[\w.]{1,200}'?")
+
+
+def _can_name(names: Sequence[str]) -> bool:
+    """Whether tests can be named behind a command without one of the names being read as something else."""
+    return len(names) <= _MOST_NAMED and not any(name.startswith(("-", "@")) or "…" in name for name in names)
 
 
 def _naming(command: Command, names: Sequence[str]) -> Command:
-    """With tests named behind it; as it is if one of the names would be read as something else."""
-    if len(names) > _MOST_NAMED or any(name.startswith(("-", "@")) or "…" in name for name in names):
+    """With tests named behind it; as it is if they cannot be."""
+    if not _can_name(names):
         return command
     if command.framework is Framework.go:
         folders = sorted({f"./{name.rpartition('/')[0]}" for name in names})

@@ -252,11 +252,8 @@ async def test_tests_on_a_pull_request_alone(read: Story) -> None:
 
 
 async def test_a_flaky_test_is_no_failure(read: Story) -> None:
-    """It fails at first and passes when it is run once more, on the same code."""
-    flaky = (
-        "from pathlib import Path\n\n\ndef test_sometimes():\n    seen = Path('seen')\n    was_there = seen.exists()\n"
-        "    seen.touch()\n    assert was_there\n"
-    )
+    """It fails beside others and passes when it is run once more by itself, in a fresh checkout of the same code."""
+    flaky = "import sys\n\n\ndef test_sometimes():\n    assert sys.argv[-1].endswith('::test_sometimes')\n"
     repository, alice = read.repository({**SHOP, "tests/test_sometimes.py": flaky})
     await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
@@ -268,6 +265,55 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
     read.answers(pull)
     read.comments(pull)
+
+
+async def tested(read: Story, files: dict[str, str], changed: dict[str, str]) -> CheckRun:
+    """The check of ``/forge test`` on a pull request."""
+    repository, alice = read.repository({**SHOP, **files})
+    await alice.push(repository, "work", changed, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
+    await read.rest()
+    await alice.comment(pull, "/forge test")
+    await read.rest()
+    read.answers(pull)
+    read.comments(pull)
+    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    return check
+
+
+async def test_what_only_leftovers_let_pass_is_a_failure(read: Story) -> None:
+    """Code that works the second time only, by what it left the first time, fails in every fresh checkout."""
+    cart = (
+        "from pathlib import Path\n\n\ndef total(prices):\n    if not Path('cache').exists():\n"
+        "        Path('cache').touch()\n        return 0\n    return sum(prices)\n"
+    )
+    check = await tested(read, {}, {"shop/cart.py": cart})
+    assert (check.conclusion, check.title) == ("failure", "1 test failed")
+
+
+KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
+
+
+async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) -> None:
+    check = await tested(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
+    assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 fails without this change, too")
+    assert "### Fails without this change, too\n\nThese" in (check.summary or "")
+
+
+async def test_what_fails_beside_it_is(read: Story) -> None:
+    """A new test in the same file, which is not there on the merge base."""
+    [(path, known)] = KNOWN.items()
+    check = await tested(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
+    assert (check.conclusion, check.title) == ("failure", "1 test failed")
+    told, _, others = (check.summary or "").partition("### Fails without this change, too")
+    assert f"`{path}::test_new`" in told
+    assert f"`{path}::test_known`" in others
+
+
+async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -> None:
+    check = await tested(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
+    assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
+    assert "Left out, because its program is not there" in (check.summary or "")
 
 
 # --- the repository's own workflows ------------------------------------------------------------------------

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from agents.testing.detection import Command, Detected, again, detect, narrowed
+from agents.testing.detection import Command, Detected, again, detect, is_missing, narrowed
 from agents.testing.selection import Selection
 from domain.configuration import Commands
-from domain.testing import Framework, Outcome
-from tests.unit.testing.forging import case
+from domain.testing import CommandResult, Framework, Outcome
+from tests.unit.testing.forging import case, command
 
 REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml"
 COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
@@ -140,15 +140,15 @@ def test_why_is_said_in_one_sentence() -> None:
     ],
 )
 def test_what_is_configured_wins(line: str, expected: str) -> None:
-    (command,) = detected({"Makefile": "test:\n", "setup.cfg": ""}, "tests/test_a.py", test=line).tests
-    assert command.line == expected
-    assert command.is_configured
+    (test,) = detected({"Makefile": "test:\n", "setup.cfg": ""}, "tests/test_a.py", test=line).tests
+    assert test.line == expected
+    assert test.is_configured
 
 
 def test_configured_coverage_is_kept() -> None:
     manifests = {"pyproject.toml": "pytest-cov"}
-    (command,) = detected(manifests, test="pytest --cov=src").tests
-    assert command.line == f"pytest --cov=src {REPORTS} --cov-branch --cov-report=xml:/r/coverage.xml"
+    (test,) = detected(manifests, test="pytest --cov=src").tests
+    assert test.line == f"pytest --cov=src {REPORTS} --cov-branch --cov-report=xml:/r/coverage.xml"
 
 
 def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
@@ -167,7 +167,7 @@ def chosen(*tests: str) -> Selection:
 
 
 @pytest.mark.parametrize(
-    ("command", "selection", "expected"),
+    ("given", "selection", "expected"),
     [
         (PY, chosen("tests/test_a.py", "b.test.ts"), "python3 -m pytest tests/test_a.py"),
         (PY, chosen("b.test.ts"), None),
@@ -179,14 +179,34 @@ def chosen(*tests: str) -> Selection:
         (Command(kind="test", words=("make", "test")), chosen("test_a.py"), "make test"),
     ],
 )
-def test_only_the_chosen_tests_are_named(command: Command, selection: Selection, expected: str | None) -> None:
-    found = narrowed(command, selection)
+def test_only_the_chosen_tests_are_named(given: Command, selection: Selection, expected: str | None) -> None:
+    found = narrowed(given, selection)
     assert (found and found.line) == expected
 
 
 def test_failed_tests_are_run_again_by_their_ids() -> None:
     failed = [case("tests/test_a.py::test_x[1]", Outcome.failed, path="tests/test_a.py")]
-    assert again(PY, failed).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
-    assert again(PY, failed).kind == "retry"
-    assert again(PY, [case("--co", Outcome.failed)]).line == PY.line
-    assert again(GO, failed).line == GO.line
+    selected = chosen("tests/test_a.py", "tests/test_b.py", "z_test.go")
+    assert again(PY, failed, selected).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
+    assert again(PY, failed, selected).kind == again(GO, failed, selected).kind == "retry"
+    assert again(PY, [case("--co", Outcome.failed)], selected).line == f"{PY.line} tests/test_a.py tests/test_b.py"
+    assert again(GO, failed, selected).line == "go test ./"
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (command(127), True),
+        (command(126, kind="lint"), True),
+        (command(1, kind="typecheck", output="/usr/bin/python3: No module named mypy\n"), True),
+        (command(1, output="No module named 'pytest'"), True),
+        (command(1, output="E  No module named 'shop'\n1 failed"), False),
+        (command(1, output="/usr/bin/python3: No module named shop\n1 failed"), False),
+        (command(0, output="No module named shop"), False),
+        (command(127, case("a", Outcome.failed)), False),
+        (command(1), False),
+        (command(None), False),
+    ],
+)
+def test_a_program_that_is_not_there_is_told_from_one_that_fails(result: CommandResult, expected: bool) -> None:
+    assert is_missing(result) is expected

@@ -14,6 +14,7 @@ from domain.testing import (
     diff_coverage,
     merge,
     verdict,
+    without_known,
     worst,
 )
 from tests.unit.testing.forging import case, command, run
@@ -82,6 +83,38 @@ def test_what_passes_when_run_again_is_flaky() -> None:
 )
 def test_a_retry_excuses_nothing_else(first: TestRun, retried: TestRun) -> None:
     assert verdict(merge(first, retried)) is Verdict.failed
+
+
+KNOWN = case("k", Outcome.failed)
+
+
+def test_what_fails_without_the_change_does_not_stand_against_it() -> None:
+    known = without_known(merge(run(command(1, GOOD, KNOWN)), run(command(1, KNOWN))), {"k", "a", "gone"})
+    assert known.known == ("k",)
+    assert not known.failures
+    assert not known.failed_commands
+    assert verdict(known) is Verdict.passed
+
+
+def test_flaky_and_known_failures_excuse_a_command_together() -> None:
+    both = without_known(merge(run(command(1, BAD, KNOWN)), run(command(1, case("b"), KNOWN))), {"k"})
+    assert (both.flaky, both.known) == (("b",), ("k",))
+    assert verdict(both) is Verdict.passed
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        run(command(1, BAD, KNOWN)),
+        run(command(2, KNOWN)),  # interrupted: others may not have run
+        run(command(1, KNOWN), command(1, line="npm test")),
+        run(command(1, KNOWN), command(1, kind="lint")),
+        merge(run(command(1, BAD, KNOWN)), run(command(2, case("b"), KNOWN))),
+        merge(run(command(1, KNOWN)), run(command(1))),  # nothing says why it failed
+    ],
+)
+def test_what_fails_without_the_change_excuses_nothing_else(given_run: TestRun) -> None:
+    assert verdict(without_known(given_run, {"k"})) is Verdict.failed
 
 
 def test_a_second_entry_does_not_hide_a_failure() -> None:

@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
 from domain import test_texts as texts
-from domain.testing import Analysis, Coverage, DiffCoverage, FailureClass, FileCoverage, Outcome, merge
+from domain.testing import Analysis, Coverage, DiffCoverage, FailureClass, FileCoverage, Outcome, merge, without_known
 from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", Outcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
@@ -89,6 +89,11 @@ def test_passed_with_coverage() -> None:
         ),
         (run(command(0)), "Passed: no report, only the exit status", "no report"),
         (run(command(0, case("a"), SKIPPED)), "Passed: 1 test, 1 skipped", "exit status 0; 2 tests"),
+        (
+            without_known(run(command(1, case("a"), BAD)), {BAD.id}),
+            "Passed: 1 test, 1 fails without this change, too",
+            "### Fails without this change, too",
+        ),
         (run(command(0, SKIPPED)), "The tests could not be run", "all tests were skipped (1)"),
         (
             run(command(0, writes_report=True, report_problem="It left no report.")),
