@@ -180,6 +180,16 @@ class NoteThread(Command):
     sender: Sender
 
 
+class ChangesRequested(Command):
+    """A person reviewed a pull request and requested changes, in words and not by commands."""
+
+    kind: Literal["changes_requested"] = "changes_requested"
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    sender: Sender
+
+
 class ChecksEnded(Command):
     """A workflow of the repository's own ended on a head: who waits for its results may look."""
 
@@ -200,6 +210,7 @@ AnyCommand = Annotated[
     | ObeyComment
     | DecideGate
     | NoteThread
+    | ChangesRequested
     | ChecksEnded,
     Field(discriminator="kind"),
 ]

@@ -181,6 +181,20 @@ class InlineComment(BaseModel):
     body: str
 
 
+class ChangeRequest(BaseModel):
+    """What a person asks to be changed, in a review of one head.
+
+    :param comments: (path, line or None, text) of each inline comment.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    login: str
+    account_id: int
+    body: str
+    comments: tuple[tuple[str, int | None, str], ...] = ()
+
+
 class DraftReview(BaseModel):
     """One pull-request review with its inline comments, to be created at once."""
 
@@ -361,6 +375,13 @@ class Merging(Protocol):
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """The logins of those whose newest review with an opinion requests changes and was not dismissed."""
+        ...
+
+    async def change_requests(self, repository: RepositoryRef, number: int, head_sha: str) -> Sequence[ChangeRequest]:
+        """What those ask for whose newest review with an opinion is about this head and requests changes.
+
+        An App's, and one whose account is gone, is left out.
+        """
         ...
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:

@@ -21,6 +21,9 @@ class Author(Account):
         return self.type == "User"
 
 
+NO_COMMAND = "no_command"
+
+
 class Written(View):
     """A comment of any kind. ``performed_via_github_app`` is set where an App wrote in a person's name."""
 
@@ -74,7 +77,7 @@ def obey(
     """The commands in a comment, as one request."""
     asked = slash.read(written.body or "", in_thread=comment.thread is not None)
     if not asked:
-        return Ignored(reason="no_command")
+        return Ignored(reason=NO_COMMAND)
     return ObeyComment(
         repository=event.where(),
         number=number,

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from domain.commands import AnyCommand, Ignored
+from domain.commands import AnyCommand, ChangesRequested, Ignored
 from domain.conversation import CommentKind, CommentRef
-from handlers.comments import PullRequest, Written, obey, unheard
+from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
 from handlers.payloads import RepositoryEvent
 
 
 class _Review(Written):
     submitted_at: datetime
+    state: str = ""
 
 
 class _Event(RepositoryEvent):
@@ -23,7 +24,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
     review, pull_request = event.review, event.pull_request
-    return unheard(event, review, "submitted") or obey(
+    obeyed = unheard(event, review, "submitted") or obey(
         event,
         review,
         CommentRef(kind=CommentKind.review, id=review.id, node_id=review.node_id),
@@ -32,3 +33,11 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
     )
+    if obeyed == Ignored(reason=NO_COMMAND) and review.state == "changes_requested":
+        return ChangesRequested(
+            repository=event.where(),
+            number=pull_request.number,
+            head_sha=pull_request.head.sha,
+            sender=event.sender.as_sender(),
+        )
+    return obeyed

@@ -14,12 +14,15 @@ from memory.tables import GateRow, PullRequestRow, RunRow
 _ENDED = {RunState.failed.value, RunState.cancelled.value}
 
 
-async def revive(database: Database, run: Run, cause: str, now: datetime) -> Run | None:
+async def revive(
+    database: Database, run: Run, cause: str, now: datetime, *, also_completed: bool = False
+) -> Run | None:
     """Let a run that failed or was stopped wait to be queued; None if it is not the newest of its issue, or not over.
 
     What people approved stays so. What they did not, or did not answer, is asked once more where the run comes to it.
 
     :param cause: the delivery that asks for it; a repeated call changes nothing.
+    :param also_completed: also one that was through, since there is more to do.
     """
     async with database.transaction() as session:
         key = {"repository_id": run.repository.id, "number": run.number}
@@ -29,7 +32,8 @@ async def revive(database: Database, run: Run, cause: str, now: datetime) -> Run
         row = (await session.scalars(newest)).one()
         if row.id == run.id and row.detail == _detail(cause):
             return row.as_run()
-        if row.id != run.id or row.state not in _ENDED:
+        ended = {*_ENDED, RunState.completed.value} if also_completed else _ENDED
+        if row.id != run.id or row.state not in ended:
             return None
         await session.execute(update(PullRequestRow).filter_by(**key).values(fence=fence + 1))
         row.fence, row.state, row.finished_at = fence + 1, RunState.waiting.value, None

@@ -10,6 +10,7 @@ from domain import gate_replies, replies, texts
 from domain.commands import (
     COMMAND,
     AnyCommand,
+    ChangesRequested,
     ChecksEnded,
     DecideGate,
     EndInstallation,
@@ -31,6 +32,7 @@ from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview, Verb
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
+from pipeline import messages
 from pipeline.actions_ended import checks_ended
 from pipeline.admission import Admitted, admit_issue, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
@@ -125,6 +127,8 @@ class Dispatch:
                 await self.go_on(command.repository, command.number, is_judged=True)
                 await self._weigh(command.repository, command.number)
                 return str(outcome)
+            case ChangesRequested():
+                return await messages.take(self._services, self._journal, command, self._guid)
             case ChecksEnded():
                 return await checks_ended(self._services, self._journal, command, self._guid)
 

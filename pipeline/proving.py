@@ -8,7 +8,7 @@ from agents.testing import gaps
 from domain import test_texts
 from domain.configuration import Configuration
 from domain.findings import Finding, Severity
-from domain.ports import PullRequest
+from domain.ports import ChangeRequest, PullRequest
 from domain.proposal_texts import Proved
 from domain.review import Conclusion, Review, RiskLevel
 from domain.rounds import MOST, Bounce, Owner, Proof, Reviewed, Standing
@@ -22,6 +22,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.testing import Tested, Testing
+from safety.authority import refusal
 
 _WORTH_MENDING = Severity.warning.rank
 
@@ -54,9 +55,22 @@ class Proving:
         standing = Standing(is_open=live.is_open, is_merged=live.is_merged, head=_owner(live, built))
         if standing.is_open and standing.head is Owner.run:
             standing = standing.model_copy(update=await self._reviewed(built.head))
+        if standing.reviewed in {Reviewed.approved, Reviewed.changes}:
+            standing = await self._with_people(standing, built.head)
         if standing.reviewed is Reviewed.approved:
             standing = standing.model_copy(update=_proof(await self._tested(built.head), bounces))
         return standing.model_dump(mode="json")
+
+    async def _with_people(self, standing: Standing, head: str) -> Standing:
+        """With what those ask to be changed who may write here, first."""
+        host, repository = self._services.host, self._run.repository
+        asked: list[ToFix] = []
+        for request in await host.change_requests(repository, self.opened.number, head):
+            if refusal(await host.permission(repository, request.login, request.account_id), "write") is None:
+                asked += _asked(request)
+        if not asked:
+            return standing
+        return standing.model_copy(update={"reviewed": Reviewed.changes, "to_fix": (*asked, *standing.to_fix)})
 
     async def test(self, built: Built) -> bool:
         """Test the head, once; whether that came to an end."""
@@ -119,6 +133,13 @@ def _proof(tested: Tested | None, bounces: Sequence[Bounce]) -> dict[str, object
 
 
 _PROOFS = {Verdict.passed: Proof.passed, Verdict.no_tests: Proof.missing, Verdict.not_run: Proof.unable}
+
+
+def _asked(request: ChangeRequest) -> list[ToFix]:
+    """What a person's review says, in its body and on lines."""
+    rule = f"review by {request.login}"
+    said = [ToFix(path="", rule=rule, message=request.body)] if request.body.strip() else []
+    return [*said, *(ToFix(path=path, line=line, rule=rule, message=text) for path, line, text in request.comments)]
 
 
 def _owner(live: PullRequest, built: Built) -> Owner:

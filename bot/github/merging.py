@@ -11,6 +11,7 @@ from bot.github.errors import quoted, refusal, unexpected, words
 from bot.github.exchange import content
 from bot.github.payloads import (
     GuardedBranch,
+    LineShown,
     MergeAnswer,
     MergeWays,
     Pull,
@@ -25,6 +26,7 @@ from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
 from domain.ports import (
     Approval,
+    ChangeRequest,
     CheckResult,
     Merged,
     MergeMethod,
@@ -72,12 +74,37 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """As the merge box has it: of each account the newest review counts that is more than a comment."""
+        against = await self._against(repository, number)
+        return ["ghost" if one.user is None else one.user.login for one in against]
+
+    async def change_requests(self, repository: RepositoryRef, number: int, head_sha: str) -> Sequence[ChangeRequest]:
+        against = await self._against(repository, number)
+        return [
+            ChangeRequest(
+                login=one.user.login,
+                account_id=one.user.id,
+                body=one.body or "",
+                comments=tuple(await self._lines_of_review(repository, number, one.id)),
+            )
+            for one in against
+            if one.user is not None and one.user.type == "User" and one.commit_id == head_sha
+        ]
+
+    async def _against(self, repository: RepositoryRef, number: int) -> list[ReviewShown]:
+        """Of each account the newest review that is more than a comment, if it requests changes."""
         opinions: dict[int, ReviewShown] = {}
         for one in await self._reviews(repository, number, f"read the reviews of {repository.full_name}#{number}"):
             if one.state in {"APPROVED", "CHANGES_REQUESTED", "DISMISSED"}:
                 opinions[0 if one.user is None else one.user.id] = one
-        against = [one for one in opinions.values() if one.state == "CHANGES_REQUESTED"]
-        return ["ghost" if one.user is None else one.user.login for one in against]
+        return [one for one in opinions.values() if one.state == "CHANGES_REQUESTED"]
+
+    async def _lines_of_review(
+        self, repository: RepositoryRef, number: int, review_id: int
+    ) -> list[tuple[str, int | None, str]]:
+        purpose = f"read the comments of a review on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
+        shown = parse_all(LineShown, await self._client.items(repository.installation_id, address, purpose), purpose)
+        return [(one.path, one.line or one.original_line, one.body or "") for one in shown]
 
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
         """The App's own reviews whose body holds ``marker``, oldest first."""

@@ -326,6 +326,15 @@ class ReviewShown(BaseModel):
     commit_id: str | None = None
 
 
+class LineShown(BaseModel):
+    """An inline comment of a review. That endpoint may leave the newer fields out."""
+
+    path: str
+    body: str | None
+    line: int | None = None
+    original_line: int | None = None
+
+
 class Created(BaseModel):
     id: int
 
