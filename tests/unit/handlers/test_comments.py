@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from domain.commands import Ignored, NoteThread, ObeyComment, Sender
+from domain.commands import ChangesRequested, Ignored, NoteThread, ObeyComment, Sender
 from domain.conversation import CommentKind, CommentRef
 from domain.slash import Dismiss, Mistake, Plain, Problem, Verb
 from handlers import translate
@@ -50,6 +50,16 @@ def test_a_comment_that_begins_a_thread_must_name_the_finding() -> None:
     [made] = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug")).asked
     assert isinstance(made, Mistake)
     assert made.problem is Problem.no_finding
+
+
+def test_a_review_that_requests_changes_in_words() -> None:
+    made = translate("pull_request_review", review("Put it in brackets.", state="changes_requested"), APP_ID)
+    assert isinstance(made, ChangesRequested)
+    assert (made.head_sha, made.sender.login) == (HEAD, ANN["login"])
+    assert _reason("pull_request_review", review("Fine.", state="approved")) == "no_command"
+    assert _reason("pull_request_review", review("x", "edited", state="changes_requested")) == "comment_edited"
+    by_command = _obeyed("pull_request_review", review("/forge status", state="changes_requested"))
+    assert by_command.asked == STATUS
 
 
 def test_the_body_of_a_review() -> None:
