@@ -3,6 +3,7 @@
 Exit statuses decide; reports, which code of others writes, only explain them.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,9 @@ from domain.neutral import visible
 from domain.redaction import outgoing
 from domain.review import RiskLevel
 from domain.testing import (
+    LONGEST_MESSAGE,
     LONGEST_OUTPUT,
+    MOST_TOLD,
     CommandResult,
     Coverage,
     Framework,
@@ -38,6 +41,7 @@ from workspace.snapshot import Snapshot
 _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
 _CUT_LINE = 4_000  # characters of a command line
+_DETAILS = 1_000  # of a failed test
 
 _MOST_KNOWN = 50  # failed tests of a command that are tried without the change
 _NOT_FOUND = 4  # how pytest ends if a test that is named is not there: it runs none of the others then
@@ -279,7 +283,7 @@ class _Running:
             cases = await read_junit(document, root, self._tester.toolbox.pool)
         except ToolError as error:
             return (), str(error)
-        return tuple(_without_secrets(case) for case in cases), ""
+        return await asyncio.to_thread(_told, cases), ""
 
     async def _measure(self, command: Command) -> str:
         """Take in the coverage it left; what is wrong with that, if something is."""
@@ -315,5 +319,16 @@ def _end(printed: bytes) -> str:
     return text[-LONGEST_OUTPUT:]
 
 
+def _told(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
+    """The cases with what the first failed ones say, in which no credential is left; the others say nothing."""
+    failed = {case.id for case in [case for case in cases if case.outcome.is_bad][:MOST_TOLD]}
+    return tuple(_without_secrets(case) if case.id in failed else _silent(case) for case in cases)
+
+
 def _without_secrets(case: TestCase) -> TestCase:
-    return case.model_copy(update={"message": outgoing(case.message)[:500], "details": outgoing(case.details)[:4_000]})
+    details = outgoing(case.details)[-_DETAILS:]  # what went wrong stands at the end of a trace
+    return case.model_copy(update={"message": outgoing(case.message)[:LONGEST_MESSAGE], "details": details})
+
+
+def _silent(case: TestCase) -> TestCase:
+    return case.model_copy(update={"message": "", "details": ""})

@@ -6,6 +6,7 @@ from domain.errors import ForgeError
 from domain.neutral import block, code, prose, visible
 from domain.redaction import outgoing
 from domain.testing import (
+    MOST_TOLD,
     Analysis,
     CommandResult,
     DiffCoverage,
@@ -17,6 +18,7 @@ from domain.testing import (
     verdict,
 )
 from domain.texts import CheckText
+from domain.work import ToFix
 
 CHECK_NAME = "Forge / test"
 
@@ -41,17 +43,21 @@ def progress(doing: str) -> CheckText:
     return CheckText(doing, f"{doing}. This check is updated as the tests go on.")
 
 
-def outcome(run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False) -> CheckText:
+def outcome(
+    run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False, weakened: Sequence[ToFix] = ()
+) -> CheckText:
     """The finished check run.
 
     :param analyses: what the failures mean, as far as anybody looked.
     :param proposes: whether Forge goes on to write tests where there are none.
+    :param weakened: the tests that the change takes away.
     """
     came_to = verdict(run)
     parts = [
         _happened(run, came_to),
         f"**Next:** {_next(run, came_to, analyses, proposes)}",
         _failures(run),
+        _weakened(weakened),
         _analyses(analyses),
         _known(run),
         _flaky(run),
@@ -192,7 +198,8 @@ def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes
 
 def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
     lacking = {each.test_id for each in analyses if each.failure_class is FailureClass.environment}
-    return bool(run.failures) and all(case.id in lacking for case in run.failures)
+    failures = run.failures[:MOST_TOLD]
+    return bool(failures) and all(case.id in lacking for case in failures)
 
 
 def _uncovered(run: TestRun) -> bool:
@@ -213,6 +220,15 @@ def _failures(run: TestRun) -> str:
 
 def _message(case: TestCase) -> str:
     return case.message or visible(case.details).strip().partition("\n")[0] or "It does not say why."
+
+
+def _weakened(taken: Sequence[ToFix]) -> str:
+    rows = [f"- {code(_where(each), 160)}: {prose(each.message, 400)}" for each in taken[:_FILES]]
+    return _section("### Tests that were taken away", rows, len(taken) - len(rows))
+
+
+def _where(each: ToFix) -> str:
+    return f"{each.path}:{each.line}" if each.line else each.path
 
 
 _MEANS: Mapping[FailureClass, str] = {

@@ -16,6 +16,8 @@ LONGEST_PATH = 500
 LONGEST_MESSAGE = 500
 LONGEST_DETAILS = 4_000
 LONGEST_OUTPUT = 8_000
+MOST_TOLD = 50
+"""Failed tests of which more is known than that they failed: nobody reads on, and what they say has to be looked at."""
 LONGEST_RUN = 7 * 24 * 3600.0  # seconds
 LAST_LINE = 10_000_000
 

@@ -1,6 +1,7 @@
 """The testing phase: runs the tests of one head in the sandbox, has failures analysed, and shows what they came to."""
 
-from collections.abc import Awaitable
+import asyncio
+from collections.abc import Awaitable, Collection
 from datetime import timedelta
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -11,6 +12,7 @@ from agents.models import LanguageModel, Task, Unusable
 from agents.tester import Tester
 from agents.testing import actions, analysis, gaps
 from agents.testing.classes import first_look, own_modules
+from agents.testing.weakened import weakened
 from domain import test_texts
 from domain.changes import Change
 from domain.configuration import Configuration
@@ -48,6 +50,7 @@ class Tested(BaseModel):
 
     :param to_fix: the failures that the implementer can mend (SPEC P3).
     :param missing: the tests that the change lacks.
+    :param weakened: the tests that it takes away.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -57,6 +60,7 @@ class Tested(BaseModel):
     analyses: tuple[Analysis, ...] = ()
     to_fix: tuple[ToFix, ...] = ()
     missing: tuple[ToFix, ...] = ()
+    weakened: tuple[ToFix, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -76,6 +80,10 @@ class Tested(BaseModel):
             for each in self.analyses
             if each.failure_class is not FailureClass.flaky
         )
+
+
+def _looked(run: TestRun, modules: Collection[str]) -> tuple[Analysis, ...]:
+    return tuple(first_look(case, run.flaky, modules) for case in analysis.what_failed(run))
 
 
 class Testing:
@@ -118,7 +126,7 @@ class Testing:
         tested = tested.model_copy(
             update={"analyses": analyses, "to_fix": analysis.to_fix(tested.run, analyses)},
         )
-        text = test_texts.outcome(tested.run, analyses, proposes=bool(tested.missing))
+        text = test_texts.outcome(tested.run, analyses, proposes=bool(tested.missing), weakened=tested.weakened)
         await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
         return tested
 
@@ -141,9 +149,10 @@ class Testing:
             return None
         files = (await Snapshot.of(mirror, self._head)).files
         modules = own_modules(files)
-        looked = tuple(first_look(case, ran.flaky, modules) for case in analysis.what_failed(ran))
+        looked = await asyncio.to_thread(_looked, ran, modules)
         missing = gaps.gaps(ran, [each.path for each in change.touched if each.path in files])
-        return Tested(head=self._head, run=ran, analyses=looked, missing=missing).model_dump(mode="json")
+        tested = Tested(head=self._head, run=ran, analyses=looked, missing=missing, weakened=weakened(change))
+        return tested.model_dump(mode="json")
 
     async def _of_workflows(self) -> TestRun | None:
         """What the repository's own workflows came to; None while one is under way, or may still begin."""

@@ -21,6 +21,7 @@ from domain.testing import (
     LAST_LINE,
     LONGEST_DETAILS,
     LONGEST_ID,
+    MOST_TOLD,
     Analysis,
     CommandResult,
     FailureClass,
@@ -50,12 +51,12 @@ _NAME = re.compile(r"[\w./@+-]{2,500}")
 
 
 def what_failed(run: TestRun) -> tuple[TestCase, ...]:
-    """The tests that failed, and a case for each failed command that none of them accounts for.
+    """The first of the tests that failed, and a case for each failed command that none of them accounts for.
 
     Such a case has the command's line as its id.
     """
     tests = run.failures
-    return (*tests, *_commands(run, {case.id for case in tests}))
+    return (*tests[:MOST_TOLD], *_commands(run, {case.id for case in tests}))
 
 
 def _commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
@@ -102,8 +103,9 @@ def question(
     :param redact: takes credentials out of a text.
     :param never_send: glob patterns of files whose content must not leave.
     """
-    tests = sorted(run.failures, key=_far_from(change))
-    commands = _commands(run, {case.id for case in tests})
+    failed = run.failures
+    tests = sorted(failed[:MOST_TOLD], key=_far_from(change))
+    commands = _commands(run, {case.id for case in failed})
     shown = (*tests[:MOST_TESTS], *commands[:MOST_COMMANDS])
     if not shown:
         return None
@@ -112,7 +114,7 @@ def question(
         *_diff(change, reading),
         "== what failed",
         *_all_told(shown, {each.test_id: each for each in looked}, redact, never_send),
-        *_left_out(len(tests) - MOST_TESTS, "failed tests"),
+        *_left_out(len(failed) - min(len(tests), MOST_TESTS), "failed tests"),
         *_left_out(len(commands) - MOST_COMMANDS, "failed commands"),
     ]
     return AnalysisQuestion(

@@ -1,5 +1,6 @@
 """What becomes of a proposed change: it is reviewed, sent back, mended, and ready for people once nothing is wrong."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from pydantic import JsonValue
@@ -267,7 +268,7 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     read.comments(pull)
 
 
-async def tested(read: Story, files: dict[str, str], changed: dict[str, str]) -> CheckRun:
+async def tested(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     repository, alice = read.repository({**SHOP, **files})
     await alice.push(repository, "work", changed, base="main")
@@ -289,6 +290,15 @@ async def test_what_only_leftovers_let_pass_is_a_failure(read: Story) -> None:
     )
     check = await tested(read, {}, {"shop/cart.py": cart})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
+
+
+async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
+    """Whatever else passes: nobody looks for a test that is not there."""
+    other = {"tests/test_other.py": "from shop.cart import total\n\n\ndef test_empty():\n    assert total([]) == 0\n"}
+    check = await tested(
+        read, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
+    )
+    assert "### Tests that were taken away\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}

@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 
 from domain import test_texts as texts
 from domain.testing import Analysis, Coverage, DiffCoverage, FailureClass, FileCoverage, Outcome, merge, without_known
+from domain.work import ToFix
 from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", Outcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
@@ -126,6 +127,13 @@ def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
     assert "`commands.setup`" in texts.outcome(run(command(1, BAD)), [lacking]).summary
 
 
+def test_tests_that_were_taken_away_are_said() -> None:
+    taken = ToFix(path="tests/test_a.py", line=3, rule="tests.weakened", message="Tests are skipped here.")
+    summary = texts.outcome(run(command(0, case("a"))), weakened=[taken]).summary
+    assert "### Tests that were taken away\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
+    assert "taken away" not in texts.outcome(run(command(0, case("a")))).summary
+
+
 EVIL = "@everyone #1 /forge approve <img src=x> [a](https://evil.example) | ``` <!-- forge:x --> closes #2"
 
 
@@ -139,7 +147,8 @@ def test_nothing_foreign_acts() -> None:
         diff_coverage=DiffCoverage(covered=0, total=1, uncovered={EVIL: (1,)}, unmeasured=(EVIL,)),
     )
     meant = MEANT.model_copy(update={"test_id": EVIL, "root_cause": EVIL, "suggested_fix": EVIL})
-    found = texts.outcome(given, [meant])
+    taken = ToFix(path=EVIL, rule="tests.weakened", message=EVIL)
+    found = texts.outcome(given, [meant], weakened=[taken])
     for text in (found.summary, texts.outcome(run(not_run=EVIL)).summary):
         plain = without_code(text)
         for acting in ("@everyone", "#1", "/forge approve", "https://", "<!-- forge"):
