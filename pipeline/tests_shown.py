@@ -56,7 +56,7 @@ class ShownTests:
     @property
     def external_id(self) -> str:
         """By which the check is found again."""
-        return f"{self.run.id}:test:{self.occasion}"
+        return f"{self.run.id}:test:{self.head}:{self.occasion}"
 
     @property
     def cancelled(self) -> CheckRun:
