@@ -1,0 +1,141 @@
+"""Real commits whose commands run in the real sandbox: what is run again and where, and what counts."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from agents import tester
+from agents.checks.toolbox import Toolbox
+from agents.testing.analysis import what_failed
+from domain.configuration import Commands
+from domain.review import RiskLevel
+from domain.testing import MOST_TOLD, TestRun, Verdict, verdict
+from tests.toolchain import toolchain
+from tests.unit.sandbox.machine import has_bubblewrap
+from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
+from workspace.mirror import Mirrors
+
+pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+
+Tests = Callable[..., Awaitable[TestRun]]
+PROJECT = {"pyproject.toml": "[tool.pytest.ini_options]\n"}
+PASSES = {"tests/test_a.py": "def test_a():\n    pass\n"}
+
+
+@pytest.fixture
+def told() -> list[str]:
+    """What the tester says it is doing."""
+    return []
+
+
+@pytest.fixture
+async def tested(tmp_path: Path, told: list[str]) -> AsyncGenerator[Tests]:
+    """Tests what is changed in a repository."""
+    async with Toolbox.start(workers=1, reads=[toolchain()]) as toolbox:
+
+        async def test(before: Mapping[str, str], after: Mapping[str, str], **commands: str) -> TestRun:
+            return await _tested(
+                tmp_path, {**PROJECT, **before}, after, Commands.model_validate(commands), toolbox, told
+            )
+
+        yield test
+
+
+async def _tested(
+    place: Path,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    commands: Commands,
+    toolbox: Toolbox,
+    told: list[str],
+) -> TestRun:
+    async def tell(doing: str) -> None:
+        told.append(doing)
+
+    (place / "remotes").mkdir()
+    author = Author(place / "remotes" / "repo.git")
+    base, head = author.commit(before), author.commit(after)
+    async with serve(author.remote.parent) as remote:
+        mirror = await Mirrors(place / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
+        for sha in (base, head):
+            await mirror.fetch(sha, sha, 1)
+        change = await mirror.change(base, head)
+        return await tester.Tester(mirror, toolbox, commands, tell).test(change, RiskLevel.high)
+
+
+async def test_failed_tests_are_run_again_alone_in_a_fresh_checkout_that_is_set_up(tested: Tests) -> None:
+    sometimes = (
+        "import os, sys\n\n\ndef test_sometimes():\n    assert os.path.exists('prepared')\n"
+        "    assert sys.argv[-1].endswith('::test_sometimes')\n"
+    )
+    run = await tested(PASSES, {"tests/test_b.py": sometimes}, setup="mkdir prepared")
+    assert [each.kind for each in run.commands] == ["setup", "test", "retry"]
+    assert run.commands[-1].line.endswith("tests/test_b.py::test_sometimes")
+    assert [each.id for each in run.commands[-1].cases] == ["tests/test_b.py::test_sometimes"]
+    assert run.flaky == ("tests/test_b.py::test_sometimes",)
+    assert verdict(run) is Verdict.passed
+
+
+async def test_what_is_left_behind_lets_nothing_pass(tested: Tests) -> None:
+    leaves = (
+        "import os\n\n\ndef test_a():\n    was_there = os.path.exists('x')\n    open('x', 'w')\n    assert was_there\n"
+    )
+    run = await tested(PASSES, {"tests/test_b.py": leaves})
+    assert not run.flaky
+    assert [each.id for each in run.failures] == ["tests/test_b.py::test_a"]
+
+
+async def test_what_fails_at_the_merge_base_is_known(tested: Tests, told: list[str]) -> None:
+    bad = "import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_bad(n):\n    assert n == 1\n"
+    new = "\n\ndef test_new():\n    assert False\n"
+    run = await tested({"tests/test_b.py": bad}, {"tests/test_b.py": bad + new, "tests/test_c.py": new})
+    assert run.known == ("tests/test_b.py::test_bad[2]",)
+    assert {each.id for each in run.failures} == {"tests/test_b.py::test_new", "tests/test_c.py::test_new"}
+    assert told.count("Running failed tests without this change") == 2  # once more without what is not there
+    assert verdict(run) is Verdict.failed
+
+
+async def test_where_nothing_failed_nothing_is_run_again(tested: Tests, told: list[str]) -> None:
+    run = await tested(PASSES, {"a.py": ""})
+    assert [each.kind for each in run.commands] == ["test"]
+    assert told == ["Checking out", "Choosing the tests", "Running the tests"]
+
+
+async def test_a_check_that_is_not_installed_counts_only_where_it_is_configured(tested: Tests) -> None:
+    run = await tested(
+        PASSES, {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.mypy]\n"}, lint="nowhere-to-be-found"
+    )
+    assert [(each.kind, each.exit_status) for each in run.commands] == [("lint", 127), ("test", 0)]
+    assert "Left out, because its program is not there: `python3 -m mypy .`." in run.selection
+    assert verdict(run) is Verdict.failed
+
+
+async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> None:
+    run = await tested(PASSES, {"a.py": ""}, test="nowhere-to-be-found --all")
+    assert verdict(run) is Verdict.not_run
+    assert run.not_run.startswith("The program of `nowhere-to-be-found --all` is not there. Install it in `commands.se")
+    assert "FORGE_SANDBOX_TOOLS" in run.not_run
+
+
+async def test_an_end_without_the_report_is_no_success(tested: Tests) -> None:
+    run = await tested(PASSES, {"conftest.py": "import os\nos._exit(0)\n"})
+    assert [(each.kind, each.exit_status) for each in run.commands] == [("test", 0)]
+    assert verdict(run) is Verdict.not_run
+
+
+async def test_only_the_first_failures_say_why(tested: Tests) -> None:
+    token = "ghp_" + "Ab1" * 12
+    bad = (
+        f"import pytest\n\n\n@pytest.mark.parametrize('n', range({MOST_TOLD + 10}))\ndef test_bad(n):\n"
+        f"    raise ValueError('ghp_' + 'Ab1' * 12 + 'x' * 3_000 + ' the end')\n\n\n"
+        "def test_skipped():\n    pytest.skip('because')\n"
+    )
+    run = await tested(PASSES, {"tests/test_b.py": bad})
+    first = run.commands[0]
+    speaking = [each for each in first.cases if each.message or each.details]
+    assert len(first.cases) == MOST_TOLD + 12
+    assert len(speaking) == MOST_TOLD
+    assert max(len(each.details) for each in speaking) <= 1_000
+    assert token not in run.model_dump_json()
+    assert len(what_failed(run)) == MOST_TOLD
