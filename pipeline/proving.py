@@ -118,13 +118,15 @@ class Proving:
 
 
 def _proof(tested: Tested | None, bounces: Sequence[Bounce]) -> dict[str, object]:
-    """What the tests came to; tests that are missing are asked for once."""
+    """What the tests came to. Those that were taken away are asked back; those that are missing are asked for once."""
     if tested is None:
         return {}
     if tested.verdict is Verdict.failed:
         is_fixable = bool(tested.to_fix)
         to_fix = tested.to_fix if is_fixable else tested.failed
-        return {"tested": Proof.failed if is_fixable else Proof.unfixable, "to_fix": to_fix}
+        return {"tested": Proof.failed if is_fixable else Proof.unfixable, "to_fix": (*to_fix, *tested.weakened)}
+    if tested.weakened:
+        return {"tested": Proof.failed, "to_fix": tested.weakened}
     asked_before = any(each.rule == gaps.MISSING for bounce in bounces for each in bounce.to_fix)
     often = sum(bounce.phase is Phase.testing for bounce in bounces) >= MOST[Phase.testing]
     if tested.missing and not asked_before and not often:

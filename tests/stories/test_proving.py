@@ -147,6 +147,7 @@ BRANCH = """\
 +        return 0
 +    return sum(prices) * (1 - discount)
 """
+OLD = "tests/test_cart.py"
 OFF = DIFF.replace("1 - discount)", "1 + discount)")
 FAILED = "== what failed"
 
@@ -230,6 +231,23 @@ async def test_a_repository_without_tests_gets_some(read: Story, model: Scripted
     assert not pull.draft
 
 
+async def test_tests_that_were_taken_away_are_asked_back(read: Story, model: ScriptedModel) -> None:
+    """Whoever removes the test that stands in the way gets no further than a draft."""
+    gone = f"diff --git a/{OLD} b/{OLD}\ndeleted file mode 100644\n--- a/{OLD}\n+++ /dev/null\n@@ -1,5 +0,0 @@\n"
+    gone += "".join(f"-{line}\n" for line in SHOP[OLD].splitlines())
+    weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
+    weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
+    model.when(MEND, {"summary": "It was in the way.", "is_done": True})
+    asked, pull = await asked_for(read, model, OFF, gone, weak)
+    told = next(call.content for call in model.calls if MEND in call.content)
+    assert "tests/test_cart.py tests.weakened" in told
+    assert "Tests that were taken away" in (shown(read, asked, pull.head_sha).summary or "")
+    assert read.gates(asked.issue) == ["help_needed"]
+    assert pull.draft
+    assert "- `tests/test_weak.py`" in (pull.body or "")
+    assert "- `tests/test_cart.py`" not in (pull.body or "")
+
+
 async def test_tests_on_a_pull_request_alone(read: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
     repository, alice = read.repository(SHOP)
@@ -268,7 +286,7 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     read.comments(pull)
 
 
-async def tested(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
+async def outcome_of(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     repository, alice = read.repository({**SHOP, **files})
     await alice.push(repository, "work", changed, base="main")
@@ -288,14 +306,14 @@ async def test_what_only_leftovers_let_pass_is_a_failure(read: Story) -> None:
         "from pathlib import Path\n\n\ndef total(prices):\n    if not Path('cache').exists():\n"
         "        Path('cache').touch()\n        return 0\n    return sum(prices)\n"
     )
-    check = await tested(read, {}, {"shop/cart.py": cart})
+    check = await outcome_of(read, {}, {"shop/cart.py": cart})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
 
 
 async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
     """Whatever else passes: nobody looks for a test that is not there."""
     other = {"tests/test_other.py": "from shop.cart import total\n\n\ndef test_empty():\n    assert total([]) == 0\n"}
-    check = await tested(
+    check = await outcome_of(
         read, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
     assert "### Tests that were taken away\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
@@ -305,7 +323,7 @@ KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known
 
 
 async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) -> None:
-    check = await tested(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
+    check = await outcome_of(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 fails without this change, too")
     assert "### Fails without this change, too\n\nThese" in (check.summary or "")
 
@@ -313,7 +331,7 @@ async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) ->
 async def test_what_fails_beside_it_is(read: Story) -> None:
     """A new test in the same file, which is not there on the merge base."""
     [(path, known)] = KNOWN.items()
-    check = await tested(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
+    check = await outcome_of(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     told, _, others = (check.summary or "").partition("### Fails without this change, too")
     assert f"`{path}::test_new`" in told
@@ -321,7 +339,7 @@ async def test_what_fails_beside_it_is(read: Story) -> None:
 
 
 async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -> None:
-    check = await tested(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
+    check = await outcome_of(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     assert "Left out, because its program is not there" in (check.summary or "")
 
