@@ -431,7 +431,7 @@ async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backen
     running: list[Story] = []
 
     async def interrupted(name: str, call: Call) -> dict[str, Any]:
-        if name == "wait for a person":
+        if name == "wait: gate":
             told = running.pop()
             [pull] = [each for each in told.github.world.all_pulls() if told.comments(each)]
             [comment] = told.comments(pull)
