@@ -26,7 +26,7 @@ from tests.databases import Backend, drop, fresh
 from tests.resting import still_open
 from tests.stories.driver import SECRET, settings
 
-PATIENCE = 60.0  # seconds a scene may take to come to rest
+PATIENCE = 240.0  # seconds a scene may take to come to rest
 POLLING = 0.06  # seconds between two looks into a queue: most of what a scene costs is looking
 
 _FORKS = multiprocessing.get_context("forkserver")

@@ -24,7 +24,7 @@ from tests.resting import still_open
 from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
-PATIENCE = 120.0  # seconds a story may take to come to rest, on a machine that has other things to do
+PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
 PATIENT = Patience(door=20.0, stubborn=2)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})

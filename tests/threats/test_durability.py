@@ -15,7 +15,7 @@ from tests.databases import Backend
 from tests.invariants import violations
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     ("backend", "scene", "most"),
     [
@@ -37,7 +37,7 @@ async def test_d1_killed_at_a_step_or_a_write(backend: Backend, scene: str, most
         assert result.kills == len(chosen)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     ("backend", "scene", "most"), [("sqlite", "asked", 7), ("sqlite", "expired", 4), ("postgresql", "asked", 3)]
 )
@@ -56,17 +56,13 @@ async def test_d1_killed_at_a_gate(backend: Backend, scene: str, most: int, tmp_
 
 _ON_AN_ISSUE = {
     "issue": [
-        ("run 1: ask: plan 2, the model", "took effect"),
         ("run 1: post the plan", "took effect"),
-        ("run 1: act: implement T1 1", "took effect"),
         ("run 1: act: implement T2 2", "after"),
         ("on GitHub: POST git-receive-pack", "took effect"),
         ("on GitHub: POST pulls", "took effect"),
-        ("run *: wait: in_review", "after"),
         ("run *: run the tests", "took effect"),
         ("run *: ask: model analysis of failures, the model", "took effect"),
         ("run *: send it back", "took effect"),
-        ("run *: act: mend 1 1", "before"),
         ("run *: mark it ready", "took effect"),
     ],
     "planned": [
@@ -78,7 +74,7 @@ _ON_AN_ISSUE = {
 """Where the most could be lost or happen twice."""
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("scene", _ON_AN_ISSUE)
 async def test_d1_killed_while_an_issue_is_carried_out(scene: str, tmp_path: Path) -> None:
     """One plan, one branch, one pull request, and each answer of the model paid for once."""
@@ -91,7 +87,7 @@ async def test_d1_killed_while_an_issue_is_carried_out(scene: str, tmp_path: Pat
         assert result.kills == len(_ON_AN_ISSUE[scene])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("scene", ["superseded", "closed"])
 async def test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way(scene: str, tmp_path: Path) -> None:
     """The check of the older head does not stay open, whoever closed it before that write arrived."""
