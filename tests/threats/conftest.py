@@ -1,6 +1,7 @@
 """Attacks and faults, and the invariants after each; `make security` plays every one on SQLite and on PostgreSQL."""
 
-from collections.abc import AsyncGenerator
+import tempfile
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bot.app import Patience
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.stories.driver import NO_MODEL, Story, story
+from tests.unit.workspace.remotes import Author
 
 SWIFT = Patience(body=3.0, door=20.0, heartbeat=0.3, stubborn=2)
 HURRIED = Patience(body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2)  # soon calls it an outage
@@ -59,3 +61,17 @@ async def _story(
         await started.rest()
         assert not await violations(started.github, started.forge.services.database)
     drop(url)
+
+
+@pytest.fixture
+def place() -> Generator[Path]:
+    """A folder that every account on this machine reaches and may write to."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+@pytest.fixture
+def author(place: Path) -> Author:
+    (place / "remotes").mkdir()
+    return Author(place / "remotes" / "repo.git")

@@ -2,8 +2,7 @@
 
 import asyncio
 import socket
-import tempfile
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,20 +22,6 @@ CONTAINING = [
     pytest.param(BUBBLEWRAP, id="bubblewrap", marks=pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")),
 ]
 at_each_level = pytest.mark.parametrize("level", CONTAINING)
-
-
-@pytest.fixture
-def place() -> Generator[Path]:
-    """A folder that every account on this machine reaches and may write to."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)
-        yield Path(folder)
-
-
-@pytest.fixture
-def author(place: Path) -> Author:
-    (place / "remotes").mkdir()
-    return Author(place / "remotes" / "repo.git")
 
 
 @asynccontextmanager

@@ -1,10 +1,9 @@
 """What a set-up command can reach through the one address that the operator names, and what it leaves behind."""
 
 import socket
-import tempfile
 import time
 import uuid
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -31,20 +30,6 @@ pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
 PIP = ("python3", "-m", "pip", "--disable-pip-version-check", "--no-input")
 needs_pip = pytest.mark.skipif(not Path("/usr/lib/python3/dist-packages/pip").is_dir(), reason="no pip for all here")
-
-
-@pytest.fixture
-def place() -> Generator[Path]:
-    """A folder that every account on this machine reaches and may write to."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)
-        yield Path(folder)
-
-
-@pytest.fixture
-def author(place: Path) -> Author:
-    (place / "remotes").mkdir()
-    return Author(place / "remotes" / "repo.git")
 
 
 @pytest.fixture
