@@ -205,6 +205,7 @@ _STOPPED = {
 }
 _NOW = {
     ReasonCode.superseded: "See its comment.",
+    ReasonCode.aborted: "`/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.",
     ReasonCode.closed: "Reopen it and write `/forge plan` to plan it anew.",
     ReasonCode.paused: "After `/forge unpause`, `/forge plan` plans anew.",
     ReasonCode.access_lost: "Once it is installed again, `/forge plan` plans anew.",

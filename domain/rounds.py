@@ -33,7 +33,7 @@ class Proof(StrEnum):
     pending = "pending"
     passed = "passed"
     failed = "failed"
-    unfixable = "unfixable"  # they failed, and not because of what the run changed
+    unfixable = "unfixable"  # they failed, and nobody is sure enough how to mend that
     missing = "missing"  # the repository has none
     unable = "unable"  # they could not be run
 

@@ -16,6 +16,7 @@ from pipeline.services import Services
 from safety.gates import request, usual
 
 _NAME = "help_needed"
+_UNSURE = "the tests fail, and nobody is sure enough how to mend that"
 
 
 class Helping:
@@ -34,7 +35,7 @@ class Helping:
         count = sum(bounce.phase is phase for bounce in bounces)
         finder = "review" if phase is Phase.review else "tests"
         times = "once" if count == 1 else f"{count} times"
-        text = f"the {finder} sent the change back {times}, and it is still not right"
+        text = f"the {finder} sent the change back {times}, and it is still not right" if count else _UNSURE
         reason = Reason(code="help.bounces", text=text, value=count)
         return await self._asked(configuration, phase, digest(_NAME, head, len(bounces)), [reason])
 

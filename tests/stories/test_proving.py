@@ -195,6 +195,7 @@ async def test_what_nobody_knows_how_to_mend_is_asked(read: Story, model: Script
     model.when(FAILED, judged(0.6))
     asked, pull = await asked_for(read, model, OFF, TEST)
     assert read.gates(asked.issue) == ["help_needed"]
+    assert "the tests fail, and nobody is sure enough how to mend that" in read.questions(asked.issue)[-1].body
     assert pull.draft
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
     await asked.says(asked.alice, "/forge approve with: a discount makes it cheaper")

@@ -211,10 +211,10 @@ def test_an_end_says_why() -> None:
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
     assert plan_texts.stopped(ReasonCode.aborted, spent=0) == snapshot("""\
-**This run was stopped:** a person stopped it. `/forge plan` plans anew.
+**This run was stopped:** a person stopped it. `/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
-""")
+""")  # noqa: E501
     assert plan_texts.failed(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
 **Forge could not finish its work on this issue**
 
