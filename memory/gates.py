@@ -13,7 +13,7 @@ from domain.gates import Deciding, Gate, GateDecision, GateRequest, GateState
 from domain.ids import new_id
 from domain.money import NO_SLICE
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
-from memory import ledger, spend
+from memory import grants, ledger
 from memory.database import Connection, Database, insert_new
 from memory.tables import EventRow, GateRow, PullRequestRow, RunRow
 
@@ -65,7 +65,7 @@ async def decide(database: Database, gate_id: str, state: GateState, decision: G
         _close(session, row, state, decision)
         gate = _gate(row)
         if decision.grants != NO_SLICE:
-            await spend.give(session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at)
+            await grants.give(session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at)
         return Deciding(gate, counted=True)
 
 

@@ -1,4 +1,4 @@
-"""Brings all that the guards need to know of a run, in one look, since they are asked before each call of a model."""
+"""Brings all that the guards need to know of a run, since they are asked before each call of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 from domain.gates import Gate
 from memory import answers, gates, ledger
 from memory.answers import Kept
-from memory.database import Connection, Database
+from memory.database import Connection
 from safety.breakers import Move
 from safety.guards import let_go_on
 
@@ -24,12 +24,8 @@ class History:
     moves: Sequence[Move]
 
 
-async def of_run(database: Database, run_id: str) -> History:
+def of_run(connection: Connection, run_id: str) -> History:
     """The history of a run."""
-    return await database.at_once(lambda connection: _look(connection, run_id))
-
-
-def _look(connection: Connection, run_id: str) -> History:
     asked = gates.asked_by(connection, run_id)
     return History(asked, answers.of_run(connection, run_id, _since(asked)), ledger.moves(connection, run_id))
 

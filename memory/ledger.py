@@ -119,7 +119,7 @@ async def note_refusal(database: Database, trace: str, payload: dict[str, Any], 
         tell(session, trace, EventType.permission_refused, now, payload=payload)
 
 
-async def note_guard(database: Database, run: Run, phase: Phase, check: Check, turn: int, now: datetime) -> None:
+def note_guard(connection: Connection, run: Run, phase: Phase, check: Check, turn: int, now: datetime) -> None:
     """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new."""
     payload = {
         "name": check.name,
@@ -131,6 +131,5 @@ async def note_guard(database: Database, run: Run, phase: Phase, check: Check, t
         EventRow.type == EventType.guard_tripped.value,
         EventRow.payload["turn"].as_integer() == turn,
     )
-    async with database.transaction() as session:
-        if not await session.scalar(same):
-            tell(session, run.id, EventType.guard_tripped, now, source="guard", phase=phase, payload=payload)
+    if not connection.scalar(same):
+        tell(connection, run.id, EventType.guard_tripped, now, source="guard", phase=phase, payload=payload)

@@ -2,14 +2,15 @@
 
 from datetime import datetime
 
-from sqlalchemy import delete
+from sqlalchemy import bindparam, delete, select
 
 from domain.commands import Sender
+from domain.errors import Halted, Superseded
 from domain.events import EventType
-from domain.runs import RepositoryRef
+from domain.runs import RepositoryRef, Run
 from memory import ledger
-from memory.database import Database, insert_new
-from memory.tables import OkRow, PauseRow
+from memory.database import Connection, Database, insert_new
+from memory.tables import HaltRow, OkRow, PauseRow, PullRequestRow
 
 
 async def pause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
@@ -32,6 +33,29 @@ async def paused_by(database: Database, repository: RepositoryRef) -> str | None
     async with database.transaction() as session:
         row = await session.get(PauseRow, repository.id)
         return None if row is None else row.by_login
+
+
+_HELD = select(
+    select(HaltRow.id).exists(),
+    select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists(),
+    select(PullRequestRow.fence)
+    .where(PullRequestRow.repository_id == bindparam("repository"), PullRequestRow.number == bindparam("number"))
+    .scalar_subquery(),
+)
+
+
+def require(connection: Connection, run: Run) -> None:
+    """To be asked before every call of a model.
+
+    :raises Halted: if the operator told Forge to stop.
+    :raises Superseded: if the repository is paused, or another run owns the pull request by now.
+    """
+    asked = {"repository": run.repository.id, "number": run.number}
+    halted, paused, fence = connection.execute(_HELD, asked).one()
+    if halted:
+        raise Halted
+    if paused or fence != run.fence:
+        raise Superseded(f"Run {run.id} may not ask a model any more.")
 
 
 async def give_ok(

@@ -4,12 +4,11 @@ A reservation is one transaction: take the turn of the installation, sum what co
 insert. The turn is a row that is written first, so it holds across workers, processes and databases.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, bindparam, case, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.configuration import Breakers
 from domain.events import EventType
@@ -31,13 +30,14 @@ from domain.money import (
 from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
-from memory import circuits, ledger, totals
-from memory.database import Connection, Database, insert_new, upsert
+from memory import circuits, history, ledger, totals
+from memory.database import Connection, Database, upsert
+from memory.history import History
 from memory.tables import BudgetRow, SpendRow
 from memory.totals import RESERVED, Sums
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
-from safety.breakers import Circuit, settled
+from safety.breakers import Circuit, Move, settled
 
 SETTLED, LOST = "settled", "lost"
 _INSERT = insert(SpendRow)
@@ -58,11 +58,11 @@ _LOST_OF_STEP = _LOST.where(SpendRow.phase == bindparam("in_phase"), SpendRow.st
 _USUAL = Breakers()
 
 
-Stop = Callable[[], Awaitable[None]]
-"""Raises when nothing may be started any more."""
+Before = Callable[[Connection, History, datetime], Refusal | None]
+"""Asked within the transaction of a reservation, first: refuses it, or raises when nothing may be started any more."""
 
 
-async def _never() -> None:
+def _nothing(_connection: Connection, _known: History, _now: datetime) -> None:
     return None
 
 
@@ -71,7 +71,7 @@ class StoredPurse:
 
     :param limits: what the repository configured.
     :param ceilings: the operator's limits, which a granted slice cannot pass either.
-    :param stop: asked before every reservation; raises when nothing may be started any more (invariant 12).
+    :param before: what else is asked before every reservation (invariant 12).
     :param breakers: their limits, as the repository configured them.
     """
 
@@ -83,7 +83,7 @@ class StoredPurse:
         limits: Limits,
         clock: Clock,
         ceilings: Ceilings = NO_CEILINGS,
-        stop: Stop = _never,
+        before: Before = _nothing,
         breakers: Breakers = _USUAL,
     ) -> None:
         self._database = database
@@ -92,12 +92,11 @@ class StoredPurse:
         self._limits = limits
         self._clock = clock
         self._ceilings = ceilings
-        self._stop = stop
+        self._before = before
         self._breakers = breakers
         self._warned: set[str] = set()
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
-        await self._stop()
         now = self._clock.now()
         return await self._database.at_once(lambda connection: self._reserve(connection, step, model, amount, now))
 
@@ -106,10 +105,14 @@ class StoredPurse:
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
         _take_turn(connection, self._run.repository.installation_id)
+        known = history.of_run(connection, self._run.id)
+        stopped = self._before(connection, known, now)
+        if stopped is not None:
+            return stopped
         sums = self._sums(connection, now, step, provider)
         if sums.open:
             self._give_up(connection, step, now)
-        facts = self._facts(connection, sums, provider, step, now)
+        facts = self._facts(connection, sums, known.moves, provider, step, now)
         asked = allowance(amount, facts, self._within(sums.granted), self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
             circuits.store(connection, self._run.repository.id, provider, asked.circuit)
@@ -127,7 +130,9 @@ class StoredPurse:
         has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
         return totals.of_call(connection, self._run, self._phase, now, step, provider, has_ceiling=has_ceiling)
 
-    def _facts(self, connection: Connection, sums: Sums, provider: str, step: str, now: datetime) -> Facts:
+    def _facts(
+        self, connection: Connection, sums: Sums, moves: Sequence[Move], provider: str, step: str, now: datetime
+    ) -> Facts:
         run = self._run
         since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
         return Facts(
@@ -135,7 +140,7 @@ class StoredPurse:
             totals=sums.totals,
             calls=sums.calls,
             granted=sums.granted.calls,
-            moves=ledger.moves(connection, run.id),
+            moves=moves,
             recent=totals.recent(connection, run.repository.id, provider, since),
             circuit=sums.circuit,
             caller=f"{run.id}/{step}",
@@ -314,32 +319,6 @@ async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
     """Every call of a run, in the order in which they were reserved."""
     async with database.transaction() as session:
         return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
-
-
-async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: datetime, cause: str) -> None:
-    """Let a phase of a run use more than its limits say, because a person granted it, once per cause and slice.
-
-    :param cause: the delivery. Lines of one comment are told apart by what they grant, so equal ones count once.
-    """
-    scope = f"granted by:{run.id}/{cause}:{slice_.amount}:{slice_.calls}"
-    async with database.transaction() as session:
-        taken = insert_new(database.dialect, BudgetRow, {"scope": scope, "granted": slice_.amount})
-        if (await session.execute(taken.returning(BudgetRow.scope))).first() is None:
-            return
-        await give(session, database.dialect, run.id, phase, slice_, now)
-
-
-async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: Slice, now: datetime) -> None:
-    """Grant a slice within a transaction."""
-    granted = {totals.slice_of(run_id, phase): slice_.amount, totals.calls_of(run_id, phase): slice_.calls}
-    for scope, amount in granted.items():
-        if amount:
-            await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
-            await session.execute(
-                update(BudgetRow).where(BudgetRow.scope == scope).values(granted=BudgetRow.granted + amount)
-            )
-    facts = {"amount": slice_.amount, "calls": slice_.calls}
-    ledger.tell(session, run_id, EventType.budget_granted, now, source="purse", phase=phase, payload=facts)
 
 
 async def close(database: Database, run_id: str, now: datetime) -> int:

@@ -9,7 +9,7 @@ from domain.gates import SLICED, Choice, Gate, GateDecision, GateState
 from domain.money import NO_SLICE, Slice, micro
 from domain.runs import RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
-from memory import gates, ledger, runs, spend
+from memory import gates, grants, ledger, runs
 from pipeline import configuration
 from pipeline.services import Services
 from pipeline.standing import Standing, look
@@ -97,10 +97,10 @@ class AtGates:
 
     async def _continue(self, asked: Continue, written_at: datetime) -> str:
         """Grant a slice: at the gate that waits for one, or beforehand."""
-        grants = Slice(amount=micro(asked.usd or 0), calls=asked.iterations or 0)
+        slice_ = Slice(amount=micro(asked.usd or 0), calls=asked.iterations or 0)
         stopped = await self._stopped()
         if stopped is not None:
-            saying = Saying(self._sender, Choice.approve, "", None, written_at, grants)
+            saying = Saying(self._sender, Choice.approve, "", None, written_at, slice_)
             return await decide(self._services, self._guid, stopped, saying)
         standing = await look(self._services, self._repository, None, self._sender)
         refused = authorise(asked, standing.facts)
@@ -110,8 +110,8 @@ class AtGates:
         if not past or past[0].run.state.is_final:
             return gate_replies.nothing_to_continue()
         run = past[0].run
-        await spend.grant(self._services.database, run, run.budgeted, grants, self._services.clock.now(), self._guid)
-        return gate_replies.granted(grants, run.id)
+        await grants.grant(self._services.database, run, run.budgeted, slice_, self._services.clock.now(), self._guid)
+        return gate_replies.granted(slice_, run.id)
 
     async def _accept(self, written_at: datetime) -> str:
         """Take what there is so far, where a guard or a budget stopped the rest."""

@@ -1,6 +1,7 @@
 """Asks a model in a phase of a run: its limits first, each answer kept, and people where only they can help."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import partial
 from typing import TypeVar, cast
 
@@ -8,13 +9,14 @@ from pydantic import JsonValue
 
 from agents.asking import Paid
 from domain.configuration import Configuration
-from domain.errors import Superseded
 from domain.gates import Gate, GateState
 from domain.money import Refusal
 from domain.ports import Purse
 from domain.redaction import OWN
 from domain.runs import Phase, Run
-from memory import answers, halts, permits, runs
+from memory import answers, permits
+from memory.database import Connection
+from memory.history import History
 from pipeline.gates import AtGate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -54,6 +56,11 @@ class Paying:
         self._configuration = configuration
         self._watch = Watch(services, run, phase, configuration, task)
 
+    @property
+    def purse(self) -> Purse:
+        """The money of the phase, behind everything that is asked before a call."""
+        return purse(self._services, self._run, self._phase, self._configuration, self._stopped)
+
     async def ask(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
         """An answer; one that is refused asks a person where a person can help.
 
@@ -80,16 +87,11 @@ class Paying:
         known = await answers.find(services.database, self._run, name)
         if known is not None and known.get("problem") is None:
             return known
-        stopped = await self._watch.stopped()
-        if stopped is not None:
-            problem = f"{stopped.message} {stopped.advice}"
-            return kind(key=key, problem=problem, refusal=stopped).model_dump(mode="json")
-        money = purse(services, self._run, self._phase, self._configuration, self._stop)
 
         async def keep(answer: P) -> None:
             await answers.keep(services.database, self._run, name, _told(answer), services.clock.now())
 
-        answer = await call(money, await self._watch.conditions(), keep)
+        answer = await call(self.purse, await self._watch.conditions(), keep)
         if answer.refusal is None:
             await keep(answer)  # once more, with what it cost
         return _told(answer)
@@ -98,9 +100,11 @@ class Paying:
         gate = await self._watch.asked(refusal)
         return None if gate is None else gate.model_dump(mode="json")
 
-    async def _stop(self) -> None:
-        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12)."""
-        await halts.require_none(self._services.database)
-        paused = await permits.paused_by(self._services.database, self._run.repository)
-        if paused is not None or not await runs.is_current(self._services.database, self._run):
-            raise Superseded(f"Run {self._run.id} may not ask a model any more.")
+    def _stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
+        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12).
+
+        :raises Halted: if the operator told Forge to stop.
+        :raises Superseded: if the run may not ask any more.
+        """
+        permits.require(connection, self._run)
+        return self._watch.stopped(connection, known, now)

@@ -10,10 +10,11 @@ from domain.money import Refusal, Slice
 from domain.neutral import visible
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
-from memory import answers, gates, history, ledger
+from memory import answers, gates, ledger
 from memory.answers import Kept
+from memory.database import Connection
 from memory.history import History
-from memory.spend import Stop, StoredPurse
+from memory.spend import Before, StoredPurse
 from pipeline.gates import ask
 from pipeline.services import Services
 from safety import breakers, guards
@@ -41,20 +42,17 @@ class Watch:
         self._configuration = configuration
         self._task = task
 
-    async def stopped(self) -> Refusal | None:
+    def stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
         """What stops the phase before its next turn: a guard, or that it makes no progress."""
-        known = await history.of_run(self._services.database, self._run.id)
         over = self._given_up(known.gates)
         if over is not None:
             return over
         mine = self._mine(known.answers)
         turns = [_iteration(each.question, each.value) for each in mine]
-        check = self._guard(known, mine, turns) or self._stagnant(turns)
+        check = self._guard(known, mine, turns, now) or self._stagnant(turns)
         if check is None:
             return None
-        await ledger.note_guard(
-            self._services.database, self._run, self._phase, check, len(turns), self._services.clock.now()
-        )
+        ledger.note_guard(connection, self._run, self._phase, check, len(turns), now)
         return Refusal(check=check, gate="guard")
 
     def _given_up(self, known: Sequence[Gate]) -> Refusal | None:
@@ -86,9 +84,9 @@ class Watch:
         """The answers to this task."""
         return [each for each in kept if str(each.value.get("key", "")).startswith(self._task)]
 
-    def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration]) -> Check | None:
+    def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
-        now, last = self._services.clock.now(), guards.let_go_on(known.gates)
+        last = guards.let_go_on(known.gates)
         begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task else [])]
         since = max(begun, default=None)
         before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
@@ -149,7 +147,7 @@ def _began(mine: Sequence[Kept], now: datetime) -> datetime:
     return mine[0].at if mine else now
 
 
-def purse(services: Services, run: Run, phase: Phase, configuration: Configuration, stop: Stop) -> StoredPurse:
+def purse(services: Services, run: Run, phase: Phase, configuration: Configuration, before: Before) -> StoredPurse:
     """The money of a phase, behind every breaker the repository configured."""
     return StoredPurse(
         services.database,
@@ -158,7 +156,7 @@ def purse(services: Services, run: Run, phase: Phase, configuration: Configurati
         limits_of(configuration.budgets),
         services.clock,
         services.ceilings,
-        stop,
+        before,
         configuration.breakers,
     )
 

@@ -91,9 +91,9 @@ class _Step:
     def is_like(self, other: "_Step") -> bool:
         if not self._action and not other._action:
             return _are_reworded(self._said, other._said)
-        if self._result != other._result:
+        if self._action != other._action and not _is_variant(self._action, other._action):
             return False
-        return self._action == other._action or (self._is_telling and _is_variant(self._action, other._action))
+        return self._result == other._result and (self._is_telling or self._action == other._action)
 
     @cached_property
     def _action(self) -> str:

@@ -5,7 +5,9 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 from sqlalchemy import insert, select, text
@@ -14,13 +16,16 @@ from ulid import ULID
 from bot.clock import SystemClock
 from domain.configuration import Configuration
 from domain.events import EventType
-from domain.money import Limits, Outcome, Receipt, Reservation
+from domain.money import NO_CEILINGS, Limits, Outcome, Receipt, Reservation
+from domain.ports import Purse
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from memory import answers
 from memory.database import Database
 from memory.spend import StoredPurse
-from memory.tables import EventRow, ExecutorRow, RunRow, SpendRow
+from memory.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
+from pipeline.journal import WorkflowJournal
+from pipeline.paying import Paying
 from pipeline.services import Services
-from pipeline.watch import Watch
 from tests.databases import Backend, drop, fresh
 from tests.rows import run_row
 from tests.stories.driver import story
@@ -28,19 +33,21 @@ from tests.stories.test_gates import opened
 
 EVENTS, SPEND, RUNS, REPOSITORIES = 100_000, 20_000, 2_000, 50
 ROUNDS, DECISIONS = 200, 9
+ANSWERS = 8
 PLENTY = Limits(run=10**12, day=10**12, phase=dict.fromkeys(Phase, 10**12))
 TYPES = [EventType.tool_executed, EventType.budget_reserved, EventType.budget_settled, EventType.phase_entered]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
-    """Guards, stagnation, and the breakers with the reservation; a bare read and a bare write beside them."""
+    """From halt to reservation, as it is asked before each call; a bare read and a bare write beside it."""
     url = fresh(backend, tmp_path)
     database = Database(url)
     run = await _filled(database)
     services = _Only(database)
-    watch = Watch(services, run, Phase.review, Configuration())  # pyright: ignore[reportArgumentType]
-    purse = StoredPurse(database, run, Phase.review, PLENTY, SystemClock())
+    journal = cast(WorkflowJournal, None)  # nothing is asked but the limits
+    guarded = Paying(services, journal, run, Phase.review, Configuration()).purse
+    money = StoredPurse(database, run, Phase.review, PLENTY, SystemClock())
     reserved: list[Reservation] = []
 
     async def empty() -> None:
@@ -51,29 +58,27 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
         async with database.transaction() as session:
             await session.execute(text("UPDATE executors SET pid = pid"))
 
-    async def guards() -> None:
-        assert await watch.stopped() is None
-
-    async def reservation() -> None:
+    async def reserve(purse: Purse) -> None:
         found = await purse.reserve(f"step {len(reserved)}", "anthropic:claude-haiku-4-5", 1)
         assert isinstance(found, Reservation), found
         reserved.append(found)
 
     async def settle() -> None:
-        await purse.settle(reserved[-1], Receipt(outcome=Outcome.answered, amount=0))
+        for each in reserved[-2:]:
+            await money.settle(each, Receipt(outcome=Outcome.answered, amount=0))
         async with database.transaction() as session:  # an iteration is one call: the limit of calls is not the matter
             await session.execute(text("DELETE FROM spend WHERE step LIKE 'step %'"))
 
-    times = await _in_turn([empty, written, guards, reservation], settle)
+    times = await _in_turn([empty, written, partial(reserve, money), partial(reserve, guarded)], settle)
     print(
         f"\n\nChecks before a call of a model on {backend}, {EVENTS:,} events and {SPEND:,} calls, median of {ROUNDS}"
     )
     _print("an empty call (SELECT 1 in a transaction)", times[0], times[0])
     _print("an empty write that is made durable", times[1], times[0])
-    _print("guards, loops and stagnation", times[2], times[0])
-    _print("breakers, budgets and the reservation", times[3], times[0])
-    _print("all checks together", times[2] + times[3], times[0])
-    _print("  beyond an empty call and an empty write", times[2] + times[3] - times[0] - times[1], times[0])
+    _print("breakers, budgets and the reservation", times[2], times[0])
+    _print("all checks together", times[3], times[0])
+    _print("  beyond an empty call", times[3] - times[0], times[0])
+    _print("  beyond an empty write", times[3] - times[1], times[0])
     await database.close()
     drop(url)
 
@@ -113,11 +118,12 @@ async def test_decision_to_going_on(backend: Backend, tmp_path: Path) -> None:
 
 
 class _Only(Services):
-    """Services of which only the database and the clock are used."""
+    """Services of which only the database, the clock and the ceilings are used."""
 
     def __init__(self, database: Database) -> None:
         object.__setattr__(self, "database", database)
         object.__setattr__(self, "clock", SystemClock())
+        object.__setattr__(self, "ceilings", NO_CEILINGS)
 
 
 async def _filled(database: Database) -> Run:
@@ -138,7 +144,13 @@ async def _filled(database: Database) -> Run:
     )
     lease = ExecutorRow(id="bench", instance="bench", host="bench", pid=1, lease_until=now)  # for the empty write
     async with database.transaction() as session:
+        session.add(PullRequestRow(repository_id=run.repository.id, number=run.number, fence=run.fence))
         session.add_all([lease, *rows[:-1], run_row(run.id, run.repository.id, state="running")])
+    for number in range(ANSWERS):
+        use = {"tool": "read_file", "arguments": {"path": f"src/module_{number}.py"}}
+        results = [f"{line}: total = {chance.random()}" for line in range(80)]
+        value = {"key": f"turn {number}", "text": "I read on.", "uses": [use], "results": ["\n".join(results)]}
+        await answers.keep(database, run, f"digest {number}", value, now - timedelta(minutes=ANSWERS - number))
     await _insert(database, EventRow, [_event(chance, ids, now, number) for number in range(EVENTS)])
     await _insert(database, SpendRow, [_spend(chance, ids, now, number) for number in range(SPEND)])
     async with database.transaction() as session:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.money import Limits, Outcome, Receipt, Refusal, Slice
 from domain.runs import Phase
-from memory import spend
+from memory import grants, spend
 from memory.database import Database
 from tests.accounts import overruns, unaccounted
 from tests.unit.money.test_purse import purse, run
@@ -65,7 +65,7 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
         books = purse(database, mine, LIMITS)
         await _others_first(act.turns[0])
         if act.fate == "is granted":
-            await spend.grant(database, mine, Phase.review, Slice(amount=30), datetime.now(UTC), f"{salt} {number}")
+            await grants.grant(database, mine, Phase.review, Slice(amount=30), datetime.now(UTC), f"{salt} {number}")
         step = "the same step" if act.fate == "dies" else f"step {number}"
         got = await books.reserve(step, "m", act.wanted)
         await _others_first(act.turns[1])

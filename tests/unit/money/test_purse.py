@@ -7,8 +7,9 @@ import pytest
 
 from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Slice, Usage, micro
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
-from memory import spend
-from memory.database import Database
+from memory import grants, spend
+from memory.database import Connection, Database
+from memory.history import History
 from memory.spend import StoredPurse
 from memory.tables import BudgetRow
 from tests.accounts import unaccounted
@@ -165,14 +166,14 @@ async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Dat
     limits = Limits(phase={Phase.review: 100}, run=100)
     assert isinstance(await purse(database, run(), limits).reserve("x", "m", 81), Refusal)
 
-    await spend.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")
-    await spend.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")  # the same one, repeated
+    await grants.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")
+    await grants.grant(database, run(), Phase.review, Slice(amount=50), now, "a delivery")  # the same one, repeated
     assert await reserved(purse(database, run(), limits), 120)
     refused = await purse(database, run(), limits).reserve("y", "m", 1)
     assert isinstance(refused, Refusal)
     assert (refused.check.reason.code, refused.gate) == ("cost.phase", "cost_overrun")
 
-    await spend.grant(database, run(), Phase.review, Slice(amount=500), now, "another")
+    await grants.grant(database, run(), Phase.review, Slice(amount=500), now, "another")
     below = StoredPurse(database, run(), Phase.review, limits, MovableClock(), Ceilings(run=160))
     refused = await below.reserve("y", "m", 41)
     assert isinstance(refused, Refusal)
@@ -191,7 +192,7 @@ async def test_each_line_of_a_comment_grants_and_equal_ones_once(database: Datab
         Slice(calls=4),
         Slice(calls=3),
     ):
-        await spend.grant(database, run(), Phase.review, slice_, now, "a delivery")
+        await grants.grant(database, run(), Phase.review, slice_, now, "a delivery")
     async with database.transaction() as session:
         scopes = [f"run:{run().id}/review", f"calls:{run().id}/review"]
         rows = [await session.get_one(BudgetRow, scope) for scope in scopes]
@@ -202,11 +203,11 @@ async def test_nothing_is_reserved_after_a_stop(database: Database):
     class Halted(Exception):
         pass
 
-    async def stop() -> None:
+    def stop(_connection: Connection, _known: History, _now: datetime) -> Refusal | None:
         raise Halted
 
     with pytest.raises(Halted):
-        await StoredPurse(database, run(), Phase.review, DEAR, MovableClock(), stop=stop).reserve("x", "m", 1)
+        await StoredPurse(database, run(), Phase.review, DEAR, MovableClock(), before=stop).reserve("x", "m", 1)
     assert (await spend.of_run(database, run().id)).calls == 0
 
 
