@@ -9,13 +9,12 @@ from domain.commands import Sender
 from domain.events import EventType
 from domain.findings import Finding
 from domain.ids import new_id
+from domain.memories import Archived, Kind, Memory, Origin
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
-from memory import ledger
+from memory import ledger, memories
 from memory.database import Database
-from memory.tables import DismissalRow, MemoryRow
-
-CONFIDENCE_OF_PEOPLE = 0.7  # SPEC M3: what a memory taught by a person starts with
+from memory.tables import DismissalRow
 
 
 async def add(
@@ -42,21 +41,21 @@ async def add(
         )
         if known is not None:
             return known
-        memory = MemoryRow(
+        memory = Memory(
             id=new_id(),
+            installation_id=repository.installation_id,
             repository_id=repository.id,
-            kind="semantic",
+            kind=Kind.semantic,
             content=f"{finding.rule} in {finding.path} was dismissed: {reason or 'no reason given'}",
             context=f"reviewing {finding.category.value} in {finding.path}: {finding.message}",
-            tags=[finding.rule, finding.category.value, finding.path],
-            confidence=CONFIDENCE_OF_PEOPLE,
+            tags=(finding.rule, finding.category.value, finding.path),
+            confidence=Origin.person.confidence,
+            origin=Origin.person,
             source=f"dismissal of {finding.id} in #{number} by {sender.login}",
             created_at=now,
-            last_accessed=now,
-            access_count=0,
-            archived_at=None,
+            used_at=now,
         )
-        session.add(memory)
+        session.add(memories.row_of(memory))
         session.add(_row(repository, number, finding, sender, reason, memory.id, now))
         facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
         await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
@@ -68,7 +67,7 @@ async def undo(
 ) -> bool:
     """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
     async with database.transaction() as session:
-        memories = (
+        taught = (
             await session.scalars(
                 update(DismissalRow)
                 .where(
@@ -80,13 +79,11 @@ async def undo(
                 .returning(DismissalRow.memory_id)
             )
         ).all()
-        await session.execute(
-            update(MemoryRow).where(MemoryRow.id.in_(memories), MemoryRow.archived_at.is_(None)).values(archived_at=now)
-        )
-        if memories:
+        await memories.archive_within(session, taught, Archived.forgotten, now)
+        if taught:
             facts = {"finding": finding.id, "rule": finding.rule}
             await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
-        return bool(memories)
+        return bool(taught)
 
 
 async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:

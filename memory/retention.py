@@ -34,10 +34,12 @@ from memory.tables import (
     GateRow,
     LadderRow,
     MemoryRow,
+    MemoryUseRow,
     MissedRow,
     OkRow,
     OutboxRow,
     PauseRow,
+    RecallRow,
     RunRow,
     SpendRow,
 )
@@ -281,7 +283,11 @@ async def _empty(database: Database, group: _Group, now: datetime) -> int:
 async def forget(database: Database, repository_ids: Sequence[int]) -> None:
     """Remove what was asked, found, learned and decided in repositories that Forge lost."""
     of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    await _delete(database, AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(of_runs)))
+    for table, run in ((AnswerRow, AnswerRow.run_id), (RecallRow, RecallRow.run_id)):
+        await _delete(database, table, run, select(run).where(run.in_(of_runs)))
+    learned = select(MemoryRow.id).where(MemoryRow.repository_id.in_(repository_ids))
+    used = MemoryUseRow.memory_id
+    await _delete(database, MemoryUseRow, used, select(used).where(used.in_(learned)))
     for table, key in _OF_REPOSITORIES:
         lost = select(key).where(table.repository_id.in_(repository_ids))
         await _delete(database, table, key, lost)

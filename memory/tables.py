@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -236,13 +236,22 @@ class DismissalRow(Base):
 
 
 class MemoryRow(Base):
-    """Something Forge learned. ``kind`` is episodic, semantic or procedural."""
+    """Something Forge learned; see :class:`domain.memories.Memory`.
+
+    ``last_accessed`` and ``access_count`` tell when it was recalled, ``used_at`` when something became of it; None,
+    if a version that does not know of that made it: then, when it was made.
+    """
 
     __tablename__ = "memories"
-    __table_args__ = (Index("memories_by_repository", "repository_id", "archived_at"),)
+    __table_args__ = (
+        Index("memories_by_repository", "repository_id", "archived_at"),
+        Index("memories_by_installation", "installation_id", "scope", "archived_at"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
+    installation_id: Mapped[int] = mapped_column(server_default="0")
     repository_id: Mapped[int]
+    scope: Mapped[str] = mapped_column(server_default="repository")
     kind: Mapped[str]
     content: Mapped[str] = mapped_column(Text)
     context: Mapped[str] = mapped_column(Text)
@@ -250,9 +259,39 @@ class MemoryRow(Base):
     confidence: Mapped[float]
     source: Mapped[str]
     created_at: Mapped[datetime]
+    origin: Mapped[str] = mapped_column(server_default="person")
+    pinned: Mapped[bool] = mapped_column(server_default=false())
     last_accessed: Mapped[datetime]
     access_count: Mapped[int]
+    used_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
+    archived_why: Mapped[str] = mapped_column(server_default="")
+
+
+class MemoryUseRow(Base):
+    """What became of a memory once, by whatever caused it: a run, a finding, a delivery."""
+
+    __tablename__ = "memory_uses"
+
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    use: Mapped[str] = mapped_column(primary_key=True)
+    cause: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+
+
+class RecallRow(Base):
+    """A memory that an agent was told, and what became of that: nothing yet, ``helped`` or ``ignored``."""
+
+    __tablename__ = "recalls"
+    __table_args__ = (Index("recalls_by_memory", "memory_id"),)
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    task: Mapped[str] = mapped_column(primary_key=True)
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    phase: Mapped[str]
+    rank: Mapped[int]
+    at: Mapped[datetime]
+    outcome: Mapped[str] = mapped_column(server_default="")
 
 
 class PauseRow(Base):
