@@ -73,8 +73,8 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(read: Story, model: 
     await asked.alice.comment(pull, "/forge dismiss F-AAAAAA nonsense")
     await read.rest()
     read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
-    for _ in range(40):
-        await later(read, minutes=10)
+    for _ in range(13):
+        await later(read, minutes=30)
     assert await ended(read) == ("completed", "untested")
     [check] = checks(read, asked.repository, pull.head_sha)
     assert "did not end within six hours" in (check.summary or "")
