@@ -46,16 +46,6 @@ class Assignment(BaseModel):
     max_output_tokens: int = 8000
     window: int = 120_000
 
-    def on(self, conditions: Sequence[str]) -> "Assignment":
-        """The assignment with the words of people who let the run go on: they may write, so these are no data.
-
-        What was answered before they were written is not asked again, so they are no part of its name.
-        """
-        if not conditions:
-            return self
-        said = ["Maintainers let this go on, on these conditions:", *(f"- {words}" for words in conditions)]
-        return self.model_copy(update={"content": "\n".join([*said, self.content])})
-
 
 class ToolUse(BaseModel):
     """One use of a tool that the model asks for; ``arguments`` as the JSON it wrote."""

@@ -7,6 +7,7 @@ from pydantic import BaseModel, JsonValue
 
 from agents.loop import Use
 from agents.models import LanguageModel
+from agents.told import Told
 from agents.tools.tool import Tool
 from agents.turns import Assignment, Exchange, Turn, named, take
 from domain.ports import Purse
@@ -49,9 +50,9 @@ class AgentSteps:
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
 
-        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Turn]) -> Awaitable[Turn]:
-            told = self._assignment.on(tuple(outgoing(each) for each in conditions))
-            return take(told, past, self._schema, self._tools, self._model, money, keep=keep)
+        def call(money: Purse, told: Told, keep: Keep[Turn]) -> Awaitable[Turn]:
+            assignment = told.above(self._assignment, outgoing)
+            return take(assignment, past, self._schema, self._tools, self._model, money, keep=keep)
 
         key = f"{self._assignment.key} {len(past) + 1}"
         return await self._paying.ask(key, self._name(past), Turn, call)

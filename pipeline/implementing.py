@@ -31,6 +31,7 @@ from pipeline.helping import Helping
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
 from pipeline.planning import Begun, Ended, not_finished
+from pipeline.recalling import About
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from pipeline.steps import surely
@@ -173,8 +174,8 @@ class Implementing:
         assignment = Assignment(
             key=piece.key, instructions=implementer.instructions(), content=implementer.content(piece.told, outgoing)
         )
-        phase = Phase.implementation
-        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, f"{piece.key} ")
+        phase, about = Phase.implementation, _about(piece.told)
+        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, about, f"{piece.key} ")
         steps = AgentSteps(self._services, self._journal, self._run, phase, paying, assignment, Worked, tools, model)
         return await work(Agent(Worked, tools, mistakes), OnDraft(steps, draft))
 
@@ -222,3 +223,12 @@ class Implementing:
             contracts=await self._locks.known(),
             granted=frozenset(self._granted.paths),
         )
+
+
+def _about(told: ImplementationTask) -> About:
+    """The task and its files, and what is to be fixed."""
+    mine = told.mine
+    words = [] if mine is None else [mine.title, mine.description]
+    files = () if mine is None else mine.files
+    wrong = [f"{each.rule} {each.message}" for each in told.to_fix]
+    return About("\n".join([*words, *wrong]), (*files, *(each.path for each in told.to_fix if each.path)))

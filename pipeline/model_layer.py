@@ -16,13 +16,13 @@ from agents.model_review import (
     findings_of,
     narrowed,
     now_at,
-    on_conditions,
     questions,
     rechecked,
     second_look,
 )
 from agents.models import LanguageModel, Task, Unusable
 from agents.reviewer import Checked, ModelPart, within, without_model
+from agents.told import Told
 from domain.changes import Change, FileChange, FileVersions, NotLookedAt
 from domain.configuration import Configuration
 from domain.errors import CodeAccessError
@@ -35,6 +35,7 @@ from domain.runs import Phase, Run
 from memory import checkpoints, permits
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
+from pipeline.recalling import About
 from pipeline.services import Services
 from safety.eligibility import needs_ok
 from workspace.mirror import Mirror
@@ -87,7 +88,6 @@ class ModelLayer:
         self._mirror = mirror
         self._configuration = configuration
         self._pull_request = pull_request
-        self._paying = Paying(services, journal, run, Phase.review, configuration)
 
     async def read(self, checked: Checked) -> ModelPart:
         """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
@@ -109,13 +109,14 @@ class ModelLayer:
     async def _asked(self, checked: Checked, model: LanguageModel) -> ModelPart:
         plan = await self._journal.step("prepare questions", lambda: self._prepare(checked))
         prepared = Prepared.model_validate(plan)
-        told = [await self._ask(question, Report, model) for question in prepared.plan.questions]
+        paying = self._paying(checked)
+        told = [await self._ask(paying, question, Report, model) for question in prepared.plan.questions]
         weighed = Weighed.model_validate(
             await self._journal.step("weigh answers", lambda: self._weigh(checked, prepared, told))
         )
         kept = weighed.candidates
         if weighed.second is not None:
-            told.append(await self._ask(weighed.second, Verdicts, model))
+            told.append(await self._ask(paying, weighed.second, Verdicts, model))
             kept = confirmed(weighed.candidates, told[-1])
         return self._part(prepared, told, kept, weighed.gone, model)
 
@@ -176,11 +177,16 @@ class ModelLayer:
         gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
         return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
 
-    async def _ask(self, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
-        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Answer]) -> Awaitable[Answer]:
-            return ask(on_conditions(question, conditions, outgoing), schema, model, money, keep=keep)
+    def _paying(self, checked: Checked) -> Paying:
+        rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
+        about = About(self._pull_request.title, (*rules, *checked.paths))
+        return Paying(self._services, self._journal, self._run, Phase.review, self._configuration, about)
 
-        return await self._paying.ask(question.key, _digest(question, schema, model), Answer, call)
+    async def _ask(self, paying: Paying, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
+        def call(money: Purse, told: Told, keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(told.above(question, outgoing), schema, model, money, keep=keep)
+
+        return await paying.ask(question.key, _digest(question, schema, model), Answer, call)
 
     async def _code(self, checked: Checked) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await self._mirror()

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from agents.asking import Paid
+from agents.told import Told
 from domain.configuration import Configuration
 from domain.gates import Gate, GateState
 from domain.money import Refusal
@@ -19,17 +20,18 @@ from memory.database import Connection
 from memory.history import History
 from pipeline.gates import AtGate
 from pipeline.journal import WorkflowJournal
+from pipeline.recalling import About, Recalling
 from pipeline.services import Services
 from pipeline.watch import Watch, purse
 
 P = TypeVar("P", bound=Paid)
 
 Keep = Callable[[P], Awaitable[None]]
-Call = Callable[[Purse, tuple[str, ...], Keep[P]], Awaitable[P]]
-"""Calls the model with this money, under the conditions people made, and has its answer kept before it is paid for."""
+Call = Callable[[Purse, Told, Keep[P]], Awaitable[P]]
+"""Calls the model with this money, told this beside its task, and has its answer kept before it is paid for."""
 
 
-def _told(answer: Paid) -> dict[str, JsonValue]:
+def _shown(answer: Paid) -> dict[str, JsonValue]:
     """The answer without what a provider repeats of our own, which is not even kept."""
     return cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
 
@@ -37,6 +39,7 @@ def _told(answer: Paid) -> dict[str, JsonValue]:
 class Paying:
     """What one phase of one run asks of models; no answer is paid for twice (invariant 3).
 
+    :param about: what to bring up from memory before it; None for nothing.
     :param task: see :class:`pipeline.watch.Watch`.
     """
 
@@ -47,6 +50,7 @@ class Paying:
         run: Run,
         phase: Phase,
         configuration: Configuration,
+        about: About | None = None,
         task: str = "",
     ) -> None:
         self._services = services
@@ -55,6 +59,7 @@ class Paying:
         self._phase = phase
         self._configuration = configuration
         self._watch = Watch(services, run, phase, configuration, task)
+        self._memory = None if about is None else Recalling(services, run, phase, configuration, task, about)
 
     @property
     def purse(self) -> Purse:
@@ -89,12 +94,19 @@ class Paying:
             return known
 
         async def keep(answer: P) -> None:
-            await answers.keep(services.database, self._run, name, _told(answer), services.clock.now())
+            await answers.keep(services.database, self._run, name, _shown(answer), services.clock.now())
 
-        answer = await call(self.purse, await self._watch.conditions(), keep)
+        told = await self._told()
+        answer = await call(self.purse, told, keep)
         if answer.refusal is None:
             await keep(answer)  # once more, with what it cost
-        return _told(answer)
+        if self._memory is not None:
+            await self._memory.named(told.named_in(answer.model_dump_json()))
+        return _shown(answer)
+
+    async def _told(self) -> Told:
+        lessons = () if self._memory is None else tuple(await self._memory.lessons())
+        return Told(conditions=await self._watch.conditions(), lessons=lessons)
 
     async def _ask_person(self, refusal: Refusal) -> JsonValue:
         gate = await self._watch.asked(refusal)

@@ -30,6 +30,7 @@ from pipeline.drawing import mirror_of
 from pipeline.gates import ask
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
+from pipeline.recalling import About
 from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
@@ -139,7 +140,8 @@ class Planning:
         assignment = Assignment(
             key="plan", instructions=planner.instructions(), content=planner.content(begun.task, outgoing)
         )
-        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration, "plan ")
+        about = About(f"{begun.task.title}\n{begun.task.issue.text}")
+        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration, about, "plan ")
         steps = AgentSteps(
             self._services, self._journal, self._run, Phase.planning, paying, assignment, Planned, tools, model
         )

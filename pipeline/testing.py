@@ -7,12 +7,12 @@ from datetime import timedelta
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agents.asking import Answer, ask
-from agents.model_review import on_conditions
 from agents.models import LanguageModel, Task, Unusable
 from agents.tester import Tester
 from agents.testing import actions, analysis, gaps
 from agents.testing.classes import first_look, own_modules
 from agents.testing.weakened import weakened
+from agents.told import Told
 from domain import test_texts
 from domain.changes import Change
 from domain.configuration import Configuration
@@ -27,6 +27,7 @@ from memory import outbox
 from pipeline.drawing import mirror_of
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
+from pipeline.recalling import About
 from pipeline.running import said, while_current
 from pipeline.services import Services
 from pipeline.steps import surely
@@ -190,8 +191,9 @@ class Testing:
         return analysis.analyses(tested.run, tested.analyses, judged, question)
 
     async def _asked(self, question: analysis.AnalysisQuestion, model: LanguageModel) -> Answer:
-        def call(money: Purse, conditions: tuple[str, ...], keep: Keep[Answer]) -> Awaitable[Answer]:
-            return ask(on_conditions(question, conditions, outgoing), analysis.Judged, model, money, keep=keep)
+        def call(money: Purse, told: Told, keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(told.above(question, outgoing), analysis.Judged, model, money, keep=keep)
 
-        paying = Paying(self._services, self._journal, self._run, Phase.testing, self._configuration)
+        about = About("\n".join(question.tests), question.paths)
+        paying = Paying(self._services, self._journal, self._run, Phase.testing, self._configuration, about)
         return await paying.ask(question.key, digest("analyse", question.model_dump_json(), model.name), Answer, call)

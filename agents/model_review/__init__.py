@@ -1,7 +1,7 @@
 """Layer 3 of a review: what a model is asked about a change, and what of its answers people get to see."""
 
 from agents.model_review.answers import Report, findings_of, rechecked
-from agents.model_review.questions import Earlier, Intent, Plan, ReviewQuestion, on_conditions, questions
+from agents.model_review.questions import Earlier, Intent, Plan, ReviewQuestion, questions
 from agents.model_review.reading import Size, narrowed, now_at
 from agents.model_review.second_look import Verdicts, confirmed, second_look
 
@@ -17,7 +17,6 @@ __all__ = [
     "findings_of",
     "narrowed",
     "now_at",
-    "on_conditions",
     "questions",
     "rechecked",
     "second_look",

@@ -110,19 +110,6 @@ def framed(content: str) -> str:
     return f"BEGIN {mark}\n{content}\nEND {mark}"
 
 
-def on_conditions(question: Question, conditions: Sequence[str], redact: Redact) -> Question:
-    """The question with the words of people who let the run go on.
-
-    They may write here, so their words are no data and stand outside the frame. Nor are they a part of what is asked:
-    what was answered before they were written is not asked again.
-    """
-    if not conditions:
-        return question
-    said = ["Maintainers let this review go on, on these conditions:"]
-    said += [f"- {redact(plain(words, 500))}" for words in conditions]
-    return question.model_copy(update={"content": "\n".join([*said, question.content])})
-
-
 def plain(text: str, limit: int) -> str:
     """A stranger's Markdown as one line: no comments, no tags, no images with their texts, nothing hidden."""
     return without_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
