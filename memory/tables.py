@@ -292,6 +292,7 @@ class RecallRow(Base):
     rank: Mapped[int]
     at: Mapped[datetime]
     outcome: Mapped[str] = mapped_column(server_default="")
+    known_at: Mapped[datetime | None]  # when its outcome was known
 
 
 class PauseRow(Base):

@@ -23,11 +23,17 @@ def test_migrated_schema_is_the_described_one(backend: Backend, tmp_path: Path) 
     assert migrations.is_current(engine)
     with begin(engine) as connection:
         # SQLite has no types to compare
-        context = MigrationContext.configure(connection, opts={"compare_type": backend == "postgresql"})
+        options = {"compare_type": backend == "postgresql", "include_name": _is_described}
+        context = MigrationContext.configure(connection, opts=options)
         found = cast(list[Any], compare_metadata(context, Base.metadata))
     engine.dispose()
     drop(url)
     assert [change for change in found if "alembic_version" not in str(change)] == []
+
+
+def _is_described(name: str | None, kind: str, _parents: object) -> bool:
+    """The words of memories are searched by each database in its own way, and looked at by the tests of recall."""
+    return not (kind == "table" and name is not None and name.startswith("memory_words"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -1,0 +1,149 @@
+"""Finds the memories that fit what an agent is about to do, and keeps what became of telling them (SPEC M2).
+
+The text search of the database says which memories of the scope hold which of the words asked for; what that is worth
+is the same on both databases (:mod:`domain.ranking`).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import TextClause, case, select, text, update
+from sqlalchemy.orm import Session
+
+from domain import ranking
+from domain.memories import Memory
+from domain.ranking import Recalled
+from domain.runs import Phase, RepositoryRef
+from memory.database import Connection, Database, insert_new
+from memory.memories import of_row, within
+from memory.tables import MemoryRow, RecallRow
+
+__all__ = ["Asked", "Recalled", "came_of", "note", "recall"]
+
+_MOST_TAGS = 32
+_TAG = 200  # characters of a tag that count, as in migration 0009
+HELPED, IGNORED = "helped", "ignored"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked up. Text and tags may come from anyone.
+
+    :param tags: rules and paths; a memory that has one of them is found by it, whatever it says.
+    :param organisation: whether the repository takes part in what its organisation learned.
+    """
+
+    repository: RepositoryRef
+    text: str
+    tags: tuple[str, ...] = ()
+    organisation: bool = False
+    limit: int = 10
+
+
+async def recall(database: Database, asked: Asked, now: datetime) -> Sequence[Recalled]:
+    """The live memories that fit, best first. Nothing is written: see :func:`note`."""
+    words = ranking.terms(" ".join((*asked.tags, asked.text)))
+    tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
+    if not words and not tags:
+        return ()
+
+    def find(connection: Connection) -> Sequence[Recalled]:
+        held = _held(connection, asked, words, tags)
+        every = (1 << len(words)) - 1
+        by_words = ranking.by_words({each: bits & every for each, bits in held.items()})
+        by_tags = ranking.by_words({each: bits >> len(words) for each, bits in held.items()} if tags else {})
+        scores = ranking.fused([by_words, by_tags])
+        return ranking.best(_live(connection, asked, scores.keys()), scores, now, asked.limit)
+
+    return await database.at_once(find)
+
+
+def _live(connection: Connection, asked: Asked, ids: Collection[str]) -> Sequence[Memory]:
+    """Those of the memories that the repository may see. Here the scope is held; marks only make that quick."""
+    seen = within(asked.repository, organisation=asked.organisation)
+    query = select(MemoryRow).where(MemoryRow.id.in_(ids), seen, MemoryRow.archived_at.is_(None))
+    with Session(connection) as session:
+        return [of_row(row) for row in session.scalars(query)]
+
+
+def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]) -> Mapping[str, int]:
+    """What the memories of the scope hold of words and tags: by id, a bit for each, words first."""
+    scope = [f"r{asked.repository.id}"]
+    if asked.organisation:
+        scope.append(f"i{asked.repository.installation_id}")
+    marks = [f"t{tag[:_TAG].encode(errors='replace').hex().upper()}0" for tag in tags]
+    held = _held_in_sqlite if connection.dialect.name == "sqlite" else _held_in_postgresql
+    return held(connection, scope, words, marks)
+
+
+def _held_in_sqlite(
+    connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
+) -> Mapping[str, int]:
+    within_scope = f"marks : ({' OR '.join(scope)})"
+    asked = [*(f'words : "{word}"' for word in words), *(f"marks : {mark}" for mark in marks)]
+    each = (
+        f"SELECT rowid AS number, {1 << place} AS bit FROM memory_words WHERE memory_words MATCH :asked{place}"
+        for place in range(len(asked))
+    )
+    query = text(
+        "SELECT memory_id, sum(bit) AS held FROM (" + " UNION ALL ".join(each) + ")"
+        " JOIN memory_words_ids USING (number) GROUP BY number"
+    )
+    values = {f"asked{place}": f"{within_scope} AND {one}" for place, one in enumerate(asked)}
+    return _by_id(connection, query, values)
+
+
+def _held_in_postgresql(
+    connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
+) -> Mapping[str, int]:
+    """Words are made lexemes first: a query made within the search would be made anew for each row."""
+    lexemes = text("SELECT plainto_tsquery('english', word)::text FROM unnest(CAST(:words AS text[])) AS word")
+    found = [*connection.scalars(lexemes, {"words": list(words)}), *(f"'@{mark}'" for mark in marks)]
+    asked = {place: lexeme for place, lexeme in enumerate(found) if lexeme}  # without those that it leaves out
+    if not asked:
+        return {}
+    bits = (f"CAST(words @@ CAST(:asked{place} AS tsquery) AS int) * {1 << place}::bigint" for place in asked)
+    query = text(
+        f"SELECT memory_id, {' + '.join(bits)} AS held FROM memory_words"
+        " WHERE words @@ CAST(:anything AS tsquery) AND words @@ CAST(:scope AS tsquery)"
+    )
+    values = {f"asked{place}": lexeme for place, lexeme in asked.items()}
+    values["anything"] = " | ".join(f"({lexeme})" for lexeme in asked.values())
+    values["scope"] = " | ".join(f"'@{mark}'" for mark in scope)
+    return _by_id(connection, query, values)
+
+
+def _by_id(connection: Connection, query: TextClause, values: Mapping[str, str]) -> Mapping[str, int]:
+    return {row.memory_id: row.held for row in connection.execute(query, values)}
+
+
+async def note(
+    database: Database, run_id: str, phase: Phase, task: str, recalled: Sequence[Recalled], now: datetime
+) -> None:
+    """Keep that an agent was told these memories, best first; once for each task of a run. It makes none more sure."""
+    if not recalled:
+        return
+    rows = [
+        {"run_id": run_id, "task": task, "memory_id": each.memory.id, "phase": phase.value, "rank": rank, "at": now}
+        for rank, each in enumerate(recalled, start=1)
+    ]
+    told = insert_new(database.dialect, RecallRow).values(rows).returning(RecallRow.memory_id)
+    accessed = {"last_accessed": now, "access_count": MemoryRow.access_count + 1}
+
+    def keep(connection: Connection) -> None:
+        new = connection.scalars(told).all()
+        connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
+
+    await database.at_once(keep)
+
+
+async def came_of(database: Database, run_id: str, task: str, helped: Collection[str], now: datetime) -> None:
+    """Keep which of the memories a task was told helped it, by their ids; the others were ignored.
+
+    It changes the confidence of none: that follows from uses (:func:`memory.memories.use`).
+    """
+    outcome = case((RecallRow.memory_id.in_(helped), HELPED), else_=IGNORED)
+    ended = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.task == task)
+    async with database.transaction() as session:
+        await session.execute(ended.values(outcome=outcome, known_at=now))

@@ -1,0 +1,88 @@
+"""The order of what was found, as tables, and the words of a question."""
+
+from datetime import timedelta
+
+import pytest
+
+from domain import ranking
+from domain.memories import Memory
+from tests.unit.memories.test_confidence import NOON, memory
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", ()),
+        ("the of and", ()),
+        ("src/shop/cart_total.py", ("total", "cart", "shop", "src", "py")),
+        ("parseConfig", ("parseconfig", "config", "parse")),
+        ("HTTPServer2", ("httpserver2", "server", "http")),
+        ("Tests tests TESTS till", ("tests", "till")),
+        ("at 9f8e7d6c5b4a and deadbeef1 and x", ()),
+        ("y" * 41 + " cart", ("cart",)),
+        ("車 größe", ("größe", "車")),
+        ('cart"* OR (\0)', ("cart",)),
+        ("cart " + "z" * ranking.READ + " till", ("cart",)),
+    ],
+)
+def test_terms(text: str, terms: tuple[str, ...]) -> None:
+    assert ranking.terms(text) == terms
+
+
+def test_terms_are_few_and_the_same_whatever_their_order() -> None:
+    words = [f"word{'x' * (number % 7)}{number}" for number in range(300)]
+    assert len(ranking.terms(" ".join(words))) == ranking.MOST_TERMS
+    assert ranking.terms(" ".join(words)) == ranking.terms(" ".join(reversed(words)))
+
+
+@pytest.mark.parametrize(
+    ("held", "places"),
+    [
+        ({}, {}),
+        ({"a": 0}, {}),
+        ({"a": 1, "b": 1, "c": 2}, {"c": 1, "a": 2, "b": 2}),  # what few hold says more
+        ({"a": 1, "b": 2, "c": 3}, {"c": 1, "a": 2, "b": 2}),
+        ({"a": 1, "b": 3, "c": 1, "d": 4}, {"b": 1, "d": 2, "a": 3, "c": 3}),
+    ],
+)
+def test_places_by_words(held: dict[str, int], places: dict[str, int]) -> None:
+    assert ranking.by_words(held) == places
+
+
+def test_only_the_best_have_a_place_and_the_newest_of_equals() -> None:
+    many = {f"{number:03}": 1.0 for number in range(ranking.CANDIDATES + 9)}
+    found = ranking.places({**many, "best": 2.0})
+    assert len(found) == ranking.CANDIDATES
+    assert found["best"] == 1
+    assert "009" not in found
+    assert found["010"] == 2
+
+
+def test_what_several_rankings_name_comes_before_what_one_does() -> None:
+    scores = ranking.fused([{"a": 1, "b": 2}, {"b": 2}, {}])
+    assert scores["b"] > scores["a"]
+    assert scores["a"] == pytest.approx(1 / 61)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "pinned", "age", "weight"),
+    [
+        (1.0, False, timedelta(), 1.0),
+        (0.5, False, timedelta(), 0.75),
+        (0.5, False, timedelta(days=-9), 0.75),  # a clock that was set back
+        (0.5, True, timedelta(days=30), 0.675),
+        (0.0, True, timedelta(days=9_000), 0.4),
+    ],
+)
+def test_weights(confidence: float, pinned: bool, age: timedelta, weight: float) -> None:
+    assert ranking.weight(memory(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
+
+
+def test_the_best_are_in_order_and_still_hold() -> None:
+    def named(name: str, confidence: float) -> Memory:
+        return memory(confidence).model_copy(update={"id": name})
+
+    found = [named("a", 0.5), named("b", 1.0), named("c", 0.1), named("d", 0.5)]
+    best = ranking.best(found, {"a": 0.02, "b": 0.01, "c": 1.0, "d": 0.02}, NOON, 2)
+    assert [each.memory.id for each in best] == ["d", "a"]
+    assert [each.memory.id for each in ranking.best(found, dict.fromkeys("abcd", 0.01), NOON, 9)] == ["b", "d", "a"]
