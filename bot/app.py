@@ -34,7 +34,7 @@ from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
 from pipeline.redelivery import Redelivery
-from pipeline.services import Services
+from pipeline.services import WORTH_TELLING, Services
 from pipeline.steps import PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
@@ -60,6 +60,7 @@ class Patience:
     :param worker: for the database, in everything else.
     :param heartbeat: between two sweeps.
     :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
+    :param telling: for progress to last before it is shown.
     """
 
     body: float = BODY_SECONDS
@@ -67,6 +68,7 @@ class Patience:
     worker: float = BUSY_SECONDS
     heartbeat: float = HEARTBEAT
     stubborn: int = STUBBORN
+    telling: float = WORTH_TELLING
 
 
 @asynccontextmanager
@@ -107,6 +109,7 @@ async def forge(
             await _services(settings, database, host, clock, stack),
             pauses=pauses,
             stubbornness=patience.stubborn,
+            worth_telling=patience.telling,
             durable=durable,
             models=models or settings.models,
         )

@@ -27,7 +27,7 @@ from pipeline.planning import Begun, Ended, Planning
 from pipeline.proving import Proving
 from pipeline.running import Running, said
 from pipeline.services import Services
-from pipeline.signs import close_sign
+from pipeline.signs import close_sign, open_sign
 from pipeline.status import IssueStatus
 from pipeline.testing import GRACE
 
@@ -118,7 +118,9 @@ class IssueRun(Running):
             if step is Step.test:
                 testing = replace(self._progress, review=StepState.done, testing=StepState.now)
                 await self._show(f"tests {built.head}", testing)
-                if not await proving.test(built):
+                has_ended = await proving.test(built)
+                await self._telling.quiet()
+                if not has_ended:
                     return await self._wait_for_workflows()
                 continue
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
@@ -145,7 +147,7 @@ class IssueRun(Running):
         if waits:
             text = f"{text}\n\n{waits}"
         step = f"in review {built.head} {standing.reviewed}"
-        await self._journal.step("say that it is reviewed", lambda: said(self._status.show(step, text)))
+        await self._journal.step("say that it is reviewed", lambda: said(self._say(step, text)))
         return await self._wait(ReasonCode.in_review)
 
     async def _wait_for_workflows(self) -> str:
@@ -186,21 +188,22 @@ class IssueRun(Running):
         :param ended: without a text where the plan was all that was asked for.
         """
         text = ended.text or plan_texts.progress([("Planning", StepState.done)], await self._status.spent())
-        await self._journal.step("say how it ended", lambda: said(self._status.show(_last(ended.reason), text)))
+        await self._journal.step("say how it ended", lambda: said(self._say(_last(ended.reason), text)))
         await self._journal.step("finish", lambda: self._move(ended.state, ended.reason))
         self._is_over = True
         return ended.reason.value
 
     async def _show(self, step: str, progress: Progress) -> None:
         self._progress = progress
-        await self._journal.step("say how far it is", lambda: said(self._status.tell(step, progress)))
+        tell = self._telling.tell
+        await self._journal.step("say how far it is", lambda: said(self._status.tell(step, progress, tell)))
 
     # --- steps -------------------------------------------------------------------------------------------------
 
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
         asked = await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
-        await self._status.tell("began", self._progress)
+        await open_sign(self._services, self._run)  # if it could not be before, or the run was taken up again
         return sum(not gate.is_waiting for gate in asked)
 
     async def _known(self) -> JsonValue:
@@ -236,12 +239,17 @@ class IssueRun(Running):
         return True
 
     async def _say_what_it_waits_for(self, gate: Gate) -> None:
+        await self._telling.quiet()
         await self._status.wait(gate, self._progress)
 
     async def _say_what_went_wrong(self, error: ForgeError) -> None:
         text = plan_texts.failed(error, self._run.id, spent=await self._status.spent())
-        await self._status.show("failed", text)
+        await self._say("failed", text)
         await tests_shown.close(self._services, self._run)
+
+    async def _say(self, step: str, text: str) -> None:
+        await self._telling.quiet()
+        await self._status.show(step, text)
 
     async def _close(self) -> None:
         await close_sign(self._services, self._run)

@@ -26,6 +26,10 @@ from memory.database import Database
 
 log = structlog.get_logger(__name__)
 
+Write = Callable[[], Awaitable[None]]
+Tell = Callable[[Write], None]
+"""Takes a write that is made in a moment, or never: see :class:`pipeline.telling.Telling`."""
+
 CONCLUDED = "concluded"
 DECIDE = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
@@ -54,9 +58,14 @@ class Publisher:
         """Create the run's check, queued: the first sign people see."""
         await self._opened(run)
 
-    async def show_progress(self, run: Run, step: str, doing: str) -> None:
-        """Say on the check what is being done."""
-        await self._update(run, step, _check(run, "in_progress", texts.progress(doing)))
+    async def show_progress(self, run: Run, step: str, doing: str, tell: Tell) -> None:
+        """Have it said on the check what is being done."""
+        check_id, check = await self._opened(run), _check(run, "in_progress", texts.progress(doing))
+
+        async def update() -> None:
+            await self.host.update_check_run(run.repository, check_id, check)
+
+        await self.in_passing(run, step, "check", check_id, update, tell)
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
@@ -331,6 +340,19 @@ class Publisher:
     ) -> int:
         """Make another kind of write as all are made here (``pipeline.unasked``); see :meth:`_once`."""
         return await self._once(run, step, kind, find, write)
+
+    async def in_passing(self, run: Run, step: str, kind: str, remote_id: int, write: Write, tell: Tell) -> None:
+        """Leave a write of progress to ``tell``, once: it is lost with the process, and never made anew after a crash,
+        when more may have been said since.
+
+        :param remote_id: of what it changes.
+        """
+
+        async def leave() -> int:
+            tell(write)
+            return remote_id
+
+        await self._once(run, step, kind, _no_trace, leave)
 
     async def _once(
         self,

@@ -1,6 +1,6 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import cast
 
 import structlog
@@ -13,6 +13,7 @@ from domain.findings import Finding
 from domain.gates import Gate
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
+from domain.texts import CheckText
 from memory import checkpoints, findings, gates, ladder, runs
 from pipeline import acting, configuration, threads
 from pipeline.automation import held
@@ -115,10 +116,11 @@ class ReviewRun(Running):
         """In its check: what was found so far is kept, nothing is approved."""
         text = gate_texts.stopped_at(gate)
         cause = self._journal.workflow_id
+        await self._telling.quiet()
         await self._publisher.conclude_again(self._run, cause, Conclusion.action_required, text)
 
     async def _say_what_went_wrong(self, error: ForgeError) -> None:
-        await self._publisher.conclude(self._run, Conclusion.action_required, texts.failed(error, self._run.id))
+        await self._verdict(Conclusion.action_required, texts.failed(error, self._run.id))
 
     async def _close(self) -> None:
         await self._publisher.close(self._run)
@@ -133,8 +135,13 @@ class ReviewRun(Running):
         await self._move(RunState.running)
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         if not await self._publisher.is_concluded(self._run):
-            await self._publisher.show_progress(self._run, f"started {self._journal.workflow_id}", "Reading the change")
+            step = f"started {self._journal.workflow_id}"
+            await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.tell)
         return None
+
+    async def _verdict(self, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
+        await self._telling.quiet()
+        await self._publisher.conclude(self._run, conclusion, text, shown)
 
     async def _is_drawn(self) -> JsonValue:
         return await checkpoints.load_review(self._services.database, self._run) is not None
@@ -143,16 +150,16 @@ class ReviewRun(Running):
         return (await begun(self._services, self._run)).model_dump(mode="json")
 
     async def _refuse(self, why: str) -> JsonValue:
-        await self._publisher.conclude(self._run, Conclusion.action_required, texts.over_quota(why))
+        await self._verdict(Conclusion.action_required, texts.over_quota(why))
         return await self._move(RunState.failed, ReasonCode.guard, why)
 
     async def _put_off(self, by: str) -> JsonValue:
-        await self._publisher.conclude(self._run, Conclusion.action_required, texts.paused(by))
+        await self._verdict(Conclusion.action_required, texts.paused(by))
         return await self._move(RunState.cancelled, ReasonCode.paused)
 
     async def _exclude(self, settings: Settings, why: str) -> JsonValue:
         text = texts.excluded(why, settings.problem)
-        await self._publisher.conclude(self._run, Conclusion.success, text)
+        await self._verdict(Conclusion.success, text)
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:
@@ -206,9 +213,10 @@ class ReviewRun(Running):
         text = texts.outcome(review, [] if unposted else inline, before, problem, asked)
         if await self._publisher.is_concluded(self._run):
             cause = self._journal.workflow_id
+            await self._telling.quiet()
             await self._publisher.conclude_again(self._run, cause, review.conclusion, text)
         else:
-            await self._publisher.conclude(self._run, review.conclusion, text, review.findings)
+            await self._verdict(review.conclusion, text, review.findings)
         return review.conclusion
 
     async def _said(self, settings: Settings) -> tuple[Review, list[Finding], int]:

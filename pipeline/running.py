@@ -16,6 +16,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.purging import purge_copies
 from pipeline.services import Services
+from pipeline.telling import Telling
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +35,7 @@ class Running(ABC):
         self._publisher = services.publisher
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._waiting)
+        self._telling = Telling(services.database, run, services.worth_telling)
         self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
 
     @abstractmethod
@@ -61,6 +63,8 @@ class Running(ABC):
             return await self._work_or_fail()
         except Superseded:
             return await self._step_aside()
+        finally:
+            await self._telling.quiet()
 
     async def _work_or_fail(self) -> str:
         try:
@@ -101,6 +105,7 @@ class Running(ABC):
         """The run lost its place and was ended by who took it: close what it shows after its own last write."""
 
         async def close() -> JsonValue:
+            await self._telling.quiet()
             await self._close_books()
             await self._leave_nothing()
             await self._close()

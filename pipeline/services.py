@@ -13,6 +13,9 @@ from pipeline.publish import Publisher
 from pipeline.steps import PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
+WORTH_TELLING = 2.0
+"""Seconds: progress that is overtaken sooner is not worth one of the writes GitHub wants a second apart."""
+
 
 @dataclass(frozen=True)
 class Services:
@@ -29,6 +32,7 @@ class Services:
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
+    worth_telling: float = WORTH_TELLING
 
     @property
     def long_pauses(self) -> Sequence[float]:

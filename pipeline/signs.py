@@ -13,7 +13,8 @@ async def open_sign(services: Services, run: Run) -> None:
     :raises Superseded: if another run took over.
     """
     if run.is_of_issue:
-        await IssueStatus(services, run).tell("admitted", Progress())
+        status = IssueStatus(services, run)
+        await status.show("admitted", await status.told(Progress()))
     else:
         await services.publisher.open_check(run)
 

@@ -12,6 +12,7 @@ from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
 from memory import runs, spend
+from pipeline.publish import Tell
 from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
@@ -30,10 +31,11 @@ class IssueStatus:
         :param step: names this state of the comment.
         :raises Superseded: if another run owns the issue.
         """
-        comment_id = await self._opened(text)
+        comment_id, says_it = await self._opened(text)
 
         async def edit() -> int:
-            await self._edit(comment_id, text)
+            if not says_it:
+                await self._edit(comment_id, text)
             return comment_id
 
         # A run that was taken up again says anew where it stands.
@@ -43,9 +45,18 @@ class IssueStatus:
         """The name of a state of the comment in the outbox."""
         return f"status {name} under {self.run.fence}"
 
-    async def tell(self, step: str, progress: Progress) -> None:
-        """Say in the comment how far the run is; see :meth:`show`."""
-        await self.show(step, await self.told(progress))
+    async def tell(self, step: str, progress: Progress, tell: Tell) -> None:
+        """Have it said in the comment how far the run is.
+
+        :param step: names this state of the comment.
+        """
+        text = await self.told(progress)
+        comment_id, _ = await self._opened(text)
+
+        async def edit() -> None:
+            await self._edit(comment_id, text)
+
+        await self.services.publisher.in_passing(self.run, self.step(step), "comment", comment_id, edit, tell)
 
     async def wait(self, gate: Gate, progress: Progress) -> None:
         """Say in the comment which decision the run waits for."""
@@ -89,19 +100,24 @@ class IssueStatus:
     def _marker(self) -> str:
         return self.services.publisher.markers.make("status", self.run.id)
 
-    async def _opened(self, text: str) -> int:
+    async def _opened(self, text: str) -> tuple[int, bool]:
+        """The comment, and whether it was made just now and says ``text``."""
         return await self._commented("status", self._marker, text)
 
-    async def _commented(self, step: str, marker: str, text: str) -> int:
+    async def _commented(self, step: str, marker: str, text: str) -> tuple[int, bool]:
         host, where = self.services.host, (self.run.repository, self.run.number)
+        is_new = False
 
         async def find() -> int | None:
             return await host.find_comment(*where, marker)
 
         async def create() -> int:
-            return await host.create_comment(*where, outgoing(f"{text}\n\n{marker}"))
+            nonlocal is_new
+            comment_id = await host.create_comment(*where, outgoing(f"{text}\n\n{marker}"))
+            is_new = True
+            return comment_id
 
-        return await self.services.publisher.once(self.run, step, "comment", find, create)
+        return await self.services.publisher.once(self.run, step, "comment", find, create), is_new
 
     async def _edit(self, comment_id: int, text: str) -> None:
         try:

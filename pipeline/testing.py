@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Collection
 from datetime import timedelta
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -31,6 +32,7 @@ from pipeline.recalling import About
 from pipeline.running import said, while_current
 from pipeline.services import Services
 from pipeline.steps import surely
+from pipeline.telling import Telling
 from pipeline.tests_shown import ShownTests
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
@@ -110,6 +112,7 @@ class Testing:
         self._configuration = configuration
         self._head = head
         self._shown = ShownTests(services, run, head, occasion)
+        self._telling = Telling(services.database, run, services.worth_telling)
 
     async def test(self, level: RiskLevel, *, asks: bool = True) -> Tested | None:
         """Test the head; never an error of the tests'. None while the repository's own workflows have not ended.
@@ -118,18 +121,28 @@ class Testing:
         :param asks: whether a model says what failures mean.
         :raises AtGate: if a person has to let the analysis go on first.
         """
-        await self._journal.step("show that it tests", lambda: said(self._shown.begin()))
+        try:
+            tested = await self._tested_and_analysed(level, asks)
+        finally:
+            await self._telling.quiet()
+        if tested is None:
+            return None
+        text = test_texts.outcome(tested.run, tested.analyses, proposes=bool(tested.missing), weakened=tested.weakened)
+        await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
+        return tested
+
+    async def _tested_and_analysed(self, level: RiskLevel, asks: bool) -> Tested | None:
+        if self._uses_workflows:  # which take long, and how long is counted from here
+            await self._journal.step("show that it tests", lambda: said(self._shown.begin()))
         answer = await self._journal.step("run the tests", lambda: self._tested(level))
         if answer is None:
             return None
         tested = Tested.model_validate(answer)
         analyses = await self._analysed(tested, asks)
-        tested = tested.model_copy(
-            update={"analyses": analyses, "to_fix": analysis.to_fix(tested.run, analyses)},
-        )
-        text = test_texts.outcome(tested.run, analyses, proposes=bool(tested.missing), weakened=tested.weakened)
-        await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
-        return tested
+        return tested.model_copy(update={"analyses": analyses, "to_fix": analysis.to_fix(tested.run, analyses)})
+
+    async def _tell(self, doing: str) -> None:
+        self._telling.tell(partial(self._shown.mention, doing))
 
     @property
     def _uses_workflows(self) -> bool:
@@ -144,7 +157,7 @@ class Testing:
         if self._uses_workflows:
             ran = await self._of_workflows()
         else:
-            tester = Tester(mirror, self._services.toolbox, self._configuration.commands, self._shown.tell)
+            tester = Tester(mirror, self._services.toolbox, self._configuration.commands, self._tell)
             ran = await tester.test(change, level)
         if ran is None:
             return None

@@ -35,15 +35,18 @@ class ShownTests:
     occasion: str
 
     async def begin(self) -> None:
-        """Show that the tests wait for their turn."""
-        await self._opened()
+        """Show that the tests wait for their turn.
 
-    async def tell(self, doing: str) -> None:
-        """Say what is being done.
-
-        :raises Superseded: if another run owns the pull request or issue by now.
+        :raises Superseded: if another run owns the pull request or issue.
         """
-        await self._update(doing, "in_progress", test_texts.progress(doing), None)
+        await self._opened(self._check("queued", test_texts.queued(), None))
+
+    async def mention(self, doing: str) -> None:
+        """Say what is being done, in passing: see :class:`pipeline.telling.Telling`."""
+        check = self._check("in_progress", test_texts.progress(doing), None)
+        check_id, says_it = await self._opened(check)
+        if not says_it:
+            await self.services.host.update_check_run(self.run.repository, check_id, check)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
         """Say what the tests came to."""
@@ -68,26 +71,32 @@ class ShownTests:
         return f"tests {self.head} {self.occasion}: {name}"
 
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
-        check_id = await self._opened()
         check = self._check(status, text, conclusion)
+        check_id, says_it = await self._opened(check)
 
         async def update() -> int:
-            return (await self.services.host.update_check_run(self.run.repository, check_id, check)).id
+            if not says_it:
+                await self.services.host.update_check_run(self.run.repository, check_id, check)
+            return check_id
 
         await self._once(step, _no_trace, update)
 
-    async def _opened(self) -> int:
+    async def _opened(self, check: CheckRun) -> tuple[int, bool]:
+        """The id of the check, and whether it was created just now as ``check``."""
         host, repository = self.services.host, self.run.repository
-        check = self._check("queued", test_texts.queued(), None)
+        is_new = False
 
         async def find() -> int | None:
             found = await host.find_check_run(repository, self.head, check.external_id)
             return None if found is None else found.id
 
         async def create() -> int:
-            return (await host.create_check_run(repository, check)).id
+            nonlocal is_new
+            made = await host.create_check_run(repository, check)
+            is_new = True
+            return made.id
 
-        return await self._once("queued", find, create)
+        return await self._once("queued", find, create), is_new
 
     async def _once(
         self, step: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]

@@ -7,6 +7,7 @@ machine, so its own time is next to nothing; the second column keeps a second be
 
 import asyncio
 import json
+import re
 import subprocess
 import time
 from collections import Counter, defaultdict
@@ -22,14 +23,14 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
-from sqlalchemy import select
 
 from agents.models import Models
 from agents.scripted import ScriptedModel
 from agents.tokens import estimate
-from memory.tables import OutboxRow, RunRow
+from memory.tables import RunRow
+from pipeline.services import WORTH_TELLING
 from pipeline.steps import Call, durable
-from simulator import Simulator
+from simulator import RequestInfo, Simulator
 from simulator.state import Issue, PullRequest, Repository
 from tests.bench.test_tokens import FRAME
 from tests.chaos.model import SHOP, planning
@@ -202,10 +203,10 @@ async def measured(
     watched, clock, known = Measured(), MovableClock(), model.language_model
     models = Models.only(replace(known, model=Slow(known.model, seconds, watched.calls)))
     folder.mkdir(exist_ok=True)
-    url = fresh("sqlite", folder)
+    url, patient = fresh("sqlite", folder), replace(PATIENT, telling=WORTH_TELLING)
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        chapter(github, clock, url, folder, PATIENT, models, watched.step, **settings) as told,
+        chapter(github, clock, url, folder, patient, models, watched.step, **settings) as told,
     ):
         yield told, watched
 
@@ -255,19 +256,23 @@ async def _carried_out(folder: Path, *, tells: bool = False, **settings: object)
         repository, alice = told.repository(SHOP)
         issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
         await told.rest()
-        began = time.perf_counter()
+        before, began = len(told.github.requests), time.perf_counter()
         await alice.label(issue, "forge")
         await told.rest()
         [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
         told.answers(issue)
         told.comments(pull)
         assert not pull.draft
-        async with told.forge.services.database.transaction() as session:
-            writes = Counter(await session.scalars(select(OutboxRow.kind)))
+        writes = Counter(_kind(each) for each in told.github.requests[before:] if each.write and each.applied)
         if tells:
             print(f"{writes.total()} writes to GitHub: {dict(writes.most_common())}")
             print_tokens(watched.calls, repository, issue, pull)
         return watched.spent(await told.runs(), began)
+
+
+def _kind(request: RequestInfo) -> str:
+    """Which kind of write it was."""
+    return f"{request.method} {re.sub(r'[0-9]+', 'N', request.path)}"
 
 
 def _by_hand(folder: Path) -> float:

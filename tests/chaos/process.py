@@ -12,7 +12,7 @@ from dbos import DBOS
 
 from agents.models import Models
 from agents.scripted import ScriptedModel
-from bot.app import forge, served
+from bot.app import Patience, forge, served
 from bot.settings import Settings
 from pipeline.steps import Call, durable
 from tests.chaos.model import Watched, planning
@@ -115,7 +115,10 @@ async def _serve(part: Part, ahead: float) -> None:
     step = orders.changed_step if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
     models = _watched(planning(part.risk), orders) if part.risk else None
-    async with forge(part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models) as running:
+    patience = Patience(telling=0)
+    async with forge(
+        part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models, patience=patience
+    ) as running:
         if not part.door:
             orders.say(port=0)
             await orders.listen()

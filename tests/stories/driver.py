@@ -25,7 +25,7 @@ from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
-PATIENT = Patience(door=20.0, stubborn=2)
+PATIENT = Patience(door=20.0, stubborn=2, telling=0)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 

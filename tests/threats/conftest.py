@@ -15,8 +15,8 @@ from tests.invariants import violations
 from tests.stories.driver import NO_MODEL, Story, story
 from tests.unit.workspace.remotes import Author
 
-SWIFT = Patience(body=3.0, door=20.0, heartbeat=0.3, stubborn=2)
-HURRIED = Patience(body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2)  # soon calls it an outage
+SWIFT = Patience(body=3.0, door=20.0, heartbeat=0.3, stubborn=2, telling=0)
+HURRIED = Patience(body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2, telling=0)  # soon calls it an outage
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
