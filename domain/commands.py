@@ -190,6 +190,14 @@ class ChangesRequested(Command):
     sender: Sender
 
 
+class ReadMemoryFile(Command):
+    """A push to the default branch may have changed the file with what people want remembered."""
+
+    kind: Literal["read_memory_file"] = "read_memory_file"
+    repository: RepositoryRef
+    sender: Sender
+
+
 class ChecksEnded(Command):
     """A workflow of the repository's own ended on a head: who waits for its results may look."""
 
@@ -211,6 +219,7 @@ AnyCommand = Annotated[
     | DecideGate
     | NoteThread
     | ChangesRequested
+    | ReadMemoryFile
     | ChecksEnded,
     Field(discriminator="kind"),
 ]

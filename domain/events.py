@@ -49,6 +49,10 @@ class EventType(StrEnum):
     ladder_stopped = "ladder.stopped"  # a person stopped it
     feedback_dismissed = "feedback.dismissed"
     feedback_undismissed = "feedback.undismissed"
+    memory_stored = "memory.stored"
+    memory_archived = "memory.archived"
+    memory_edited = "memory.edited"  # by a person at the command line, with what it said before
+    memory_imported = "memory.imported"  # from a file
     paused = "safety.paused"  # a repository, by an admin
     unpaused = "safety.unpaused"
     ok_given = "safety.ok_given"  # for a stranger's head

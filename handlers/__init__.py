@@ -13,6 +13,7 @@ from handlers import (
     issues,
     merge_group,
     pull_request,
+    push,
     repository,
     review,
     review_comment,
@@ -29,6 +30,7 @@ HANDLERS: Mapping[str, Handler] = {
     "check_suite": checks.handle_suite,
     "workflow_run": workflow_run.handle,
     "merge_group": merge_group.handle,
+    "push": push.handle,
     "repository": repository.handle,
     "installation": installation.handle,
     "installation_repositories": installation.handle_repositories,
@@ -42,7 +44,6 @@ HANDLERS: Mapping[str, Handler] = {
 NOT_USED_YET = frozenset(
     {
         "installation_target",
-        "push",
         "deployment_status",
     }
 )

@@ -32,6 +32,7 @@ class Repository(View):
     id: Id
     name: Name
     owner: Account
+    default_branch: str = ""
 
 
 class Installation(View):

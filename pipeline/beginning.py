@@ -6,7 +6,7 @@ from domain.configuration import Configuration
 from domain.ports import PullRequest
 from domain.runs import Run, Trigger
 from memory import permits, runs
-from pipeline import configuration
+from pipeline import configuration, memory_file
 from pipeline.configuration import Loaded
 from pipeline.services import Services
 from safety.eligibility import exclusion
@@ -27,13 +27,14 @@ class Settings(BaseModel):
 async def begun(services: Services, run: Run) -> Settings:
     """What holds for a run at this moment."""
     loaded = await configured(services, run)
+    unread = await memory_file.problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
     asked = run.trigger is not Trigger.pull_request
     wanted = asked or await _is_own(services, run, pull_request)
     reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=wanted)
     return Settings(
         configuration=loaded.configuration,
-        problem=loaded.problem,
+        problem=" ".join(each for each in (loaded.problem, unread) if each) or None,
         pull_request=pull_request,
         excluded=None if reason is None else reason.text,
         paused_by=await permits.paused_by(services.database, run.repository),

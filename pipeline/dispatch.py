@@ -19,6 +19,7 @@ from domain.commands import (
     LabelledIssue,
     NoteThread,
     ObeyComment,
+    ReadMemoryFile,
     Repeat,
     ReportMergeGroup,
     ResumeInstallation,
@@ -43,6 +44,7 @@ from pipeline.ending import Ending
 from pipeline.gates import refresh
 from pipeline.going_on import go_on, queue
 from pipeline.journal import WorkflowJournal
+from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
 from pipeline.owning import tell_owner
 from pipeline.services import Services
@@ -129,6 +131,8 @@ class Dispatch:
                 return str(outcome)
             case ChangesRequested():
                 return await messages.take(self._services, self._journal, command, self._guid)
+            case ReadMemoryFile():
+                return str(await self._journal.step("read the memory file", lambda: self._read_memory_file(command)))
             case ChecksEnded():
                 return await checks_ended(self._services, self._journal, command, self._guid)
 
@@ -318,6 +322,9 @@ class Dispatch:
 
     async def _refusal_of_label(self, command: LabelledIssue) -> JsonValue:
         return await refusal_of_label(self._services, self._guid, command)
+
+    async def _read_memory_file(self, command: ReadMemoryFile) -> JsonValue:
+        return await take_over(self._services, command.repository, self._guid)
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""

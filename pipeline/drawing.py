@@ -1,19 +1,24 @@
 """Draws the review of one head together: the code, layers 1 and 2, what people dismissed, and the checkpoint."""
 
+from collections.abc import Collection
+
 from pydantic import JsonValue
 
 from agents import reviewer
 from agents.reviewer import Checked, ModelPart
 from domain.runs import Run
 from memory import checkpoints, dismissals, findings, runs
-from pipeline import configuration
+from pipeline import configuration, memory_file
 from pipeline.beginning import Settings, configured
-from pipeline.config_check import config_check
+from pipeline.config_check import ConfigCheck, config_check
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
 from safety.risk import Author
 from safety.verdict import with_dismissals, with_history
 from workspace.mirror import Mirror
+
+EXAMINED = frozenset({configuration.PATH, memory_file.PATH})
+"""Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
 
 
 class Drawing:
@@ -64,14 +69,24 @@ class Drawing:
         began = await runs.began(self._services.database, self._run.id)
         return 0.0 if began is None else (self._services.clock.now() - began).total_seconds()
 
-    async def check_configuration(self) -> JsonValue:
-        """Say in a check of its own whether the file is right as the pull request has it; it never takes effect."""
+    async def check_files(self, touched: Collection[str]) -> JsonValue:
+        """Say in a check of its own whether Forge's files are right as the pull request has them; they take no effect.
+
+        :param touched: of :data:`EXAMINED`, those that it changes; at least one.
+        """
         services, run = self._services, self._run
-        loaded = await configured(services, run)
-        at_head = (await (await self.mirror()).read(run.head_sha, [configuration.PATH])).get(configuration.PATH)
-        found = config_check(at_head, loaded.configuration, loaded.below, services.ceilings.of_configuration)
-        await services.publisher.show_configuration(run, found.conclusion, found.text, found.annotations)
-        return found.conclusion
+        at_head = await (await self.mirror()).read(run.head_sha, sorted(touched))
+        found: list[ConfigCheck] = []
+        if configuration.PATH in touched:
+            loaded = await configured(services, run)
+            ceilings = services.ceilings.of_configuration
+            there = at_head.get(configuration.PATH)
+            found.append(config_check(there, loaded.configuration, loaded.below, ceilings))
+        if memory_file.PATH in touched:
+            found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
+        shown = memory_file.together(found)
+        await services.publisher.show_configuration(run, shown.conclusion, shown.text, shown.annotations)
+        return shown.conclusion
 
     async def mirror(self) -> Mirror:
         """The mirror with this head in it."""

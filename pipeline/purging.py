@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from domain.errors import CodeAccessError
-from memory import checkpoints, configurations, leases, retention, runs
+from memory import checkpoints, configurations, leases, memory_files, retention, runs
 from pipeline.retention import forget_journals
 from pipeline.services import Services
 
@@ -21,6 +21,7 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
         repository_ids = await runs.repositories(services.database, installation_id)
     await checkpoints.purge(services.database, repository_ids)
     await leases.purge(services.database, repository_ids)
+    await memory_files.purge(services.database, installation_id, repository_ids)
     await retention.forget(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)

@@ -15,10 +15,10 @@ from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
 from memory import checkpoints, findings, gates, ladder, runs
-from pipeline import acting, configuration, threads
+from pipeline import acting, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
-from pipeline.drawing import Drawing
+from pipeline.drawing import EXAMINED, Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
 from pipeline.owning import tell_owner
@@ -58,8 +58,9 @@ class ReviewRun(Running):
                 return ended
             answer = await self._journal.step("run the checks", lambda: self._check(settings))
             checked = Checked.model_validate(answer)
-            if configuration.PATH in checked.paths:
-                await self._journal.step("check the configuration file", self._drawing.check_configuration)
+            if EXAMINED.intersection(checked.paths):
+                touched = EXAMINED.intersection(checked.paths)
+                await self._journal.step("check the configuration file", lambda: self._drawing.check_files(touched))
             if await self._is_filtered_out(checked, settings):
                 return ReasonCode.excluded.value
             model = await self._layer(settings).read(checked)

@@ -6,6 +6,7 @@ from itertools import chain
 
 from domain.configuration import Configuration, ProjectPaths
 from domain.contracts import CONTRACTS, belongs, touched
+from domain.memory_file import PATH
 from domain.paths import is_lock
 from domain.plan import Plan, Weighed, as_globs, covers
 from domain.review import RiskLevel
@@ -15,7 +16,7 @@ from safety.gates import ALWAYS_PROTECTED
 STEERS_GIT = (".gitmodules", "**/.gitattributes")
 """What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""
 
-PROTECTED = (*ALWAYS_PROTECTED, *STEERS_GIT, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+PROTECTED = (*ALWAYS_PROTECTED, PATH, *STEERS_GIT, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
 """What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
 
 MOST_GRANTED = 20

@@ -57,7 +57,7 @@ EXPECTED = {
     "pull_request_review_comment edited": "comment_edited",
     "pull_request_review_thread resolved": "thread_of_a_person",
     "pull_request_review_thread unresolved": "thread_of_a_person",
-    "push": "not_used_yet",
+    "push": "not_the_default_branch",
     "repository renamed": "not_used_yet",
     "repository transferred": "not_used_yet",
     "star created": "unknown_event",

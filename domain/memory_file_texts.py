@@ -1,0 +1,78 @@
+"""Every text Forge writes about ``.github/forge-memory.md``, in one place."""
+
+from collections.abc import Sequence
+
+from domain.memory_file import PATH, Entry
+from domain.mistakes import MOST, Mistake
+from domain.neutral import prose, visible
+from domain.redaction import outgoing
+from domain.texts import CheckText
+
+_SHOWN = 40  # entries of each kind in the summary
+_LATER = "What this pull request says is remembered once it is on the default branch, and not before."
+
+
+def broken(mistakes: Sequence[Mistake]) -> CheckText:
+    """The check of a version with mistakes."""
+    count = len(mistakes)
+    said = f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
+    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
+    table = "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
+    return CheckText(
+        f"{said} in {PATH}",
+        f"`{PATH}`\n\n{table}\n\n**Next:** mend {'it' if count == 1 else 'them'} and push. "
+        "Merged like this, nothing of the file would be taken over and what its last valid version said would stay.",
+    )
+
+
+def valid(entries: Sequence[Entry], added: Sequence[Entry], gone: Sequence[str], removed: bool) -> CheckText:
+    """The check of a version without mistakes, or of its removal.
+
+    :param added: what is not remembered from the file now.
+    :param gone: what the file would not say any more.
+    """
+    head = f"`{PATH}` is removed." if removed else f"`{PATH}` says {_count(len(entries))}."
+    parts = [head, _list("New", [each.content for each in added]), _list("No longer there", gone), _LATER]
+    return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
+
+
+def not_taken(mistakes: Sequence[Mistake], last_valid: str | None) -> str:
+    """Says that a broken file on the default branch is put aside, why, and what stays.
+
+    :param last_valid: the commit of the version that holds; None if there never was a valid one.
+    """
+    first, others = mistakes[0], len(mistakes) - 1
+    more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
+    instead = (
+        "nothing of it is remembered"
+        if last_valid is None
+        else f"what its last valid version ({last_valid[:7]}) said stays"
+    )
+    return f"`{PATH}` on the default branch is not taken over, {instead}. Line {first.line}: {first.brief}{more}"
+
+
+def annotation(mistake: Mistake) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    return "Forge: memory", outgoing(visible(mistake.sentence))[:4000]
+
+
+def together(one: CheckText, other: CheckText) -> CheckText:
+    """Two files in one check."""
+    return CheckText(f"{one.title}; {other.title}"[:255], f"{one.summary}\n\n{other.summary}")
+
+
+def outcome(added: int, archived: int, kept: int) -> str:
+    """What became of a delivery."""
+    return f"{PATH}: {added} added, {archived} archived, {kept} as before"
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
+
+
+def _list(title: str, texts: Sequence[str]) -> str:
+    if not texts:
+        return ""
+    rows = [f"- {prose(text, 300)}" for text in texts[:_SHOWN]]
+    left = len(texts) - len(rows)
+    return "\n".join([f"**{title}: {len(texts)}**", "", *rows, *([f"\nand {left} more"] if left else [])])

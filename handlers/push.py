@@ -1,0 +1,45 @@
+"""Pushes: those to the default branch that may have changed what people want Forge to remember."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.commands import AnyCommand, Ignored, ReadMemoryFile
+from domain.memory_file import PATH
+from handlers.payloads import RepositoryEvent, View
+
+MOST_COMMITS = 2048
+"""GitHub names no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
+
+
+class _Commit(View):
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset((*self.added, *self.removed, *self.modified))
+
+
+class _Event(RepositoryEvent):
+    ref: str
+    forced: bool = False
+    deleted: bool = False
+    commits: tuple[_Commit, ...] = ()
+
+    @property
+    def may_change_file(self) -> bool:
+        """What a forced push takes away is in none of its commits."""
+        if self.forced or len(self.commits) >= MOST_COMMITS:
+            return True
+        return any(PATH in commit.paths for commit in self.commits)
+
+
+def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`."""
+    event = _Event.model_validate(payload)
+    if event.ref != f"refs/heads/{event.repository.default_branch}" or event.deleted:
+        return Ignored(reason="not_the_default_branch")
+    if not event.may_change_file:
+        return Ignored(reason="nothing_to_read")
+    return ReadMemoryFile(repository=event.where(), sender=event.sender.as_sender())

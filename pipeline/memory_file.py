@@ -1,0 +1,106 @@
+"""Takes over what ``.github/forge-memory.md`` says on the default branch, and examines it as a pull request has it."""
+
+from datetime import datetime
+
+from domain import memory_file_texts as texts
+from domain.errors import NotFound
+from domain.memory_file import PATH, Parsed, parse
+from domain.mistakes import Mistake
+from domain.ports import Annotation
+from domain.review import Conclusion
+from domain.runs import RepositoryRef
+from memory import memory_files
+from memory.memory_files import Taken
+from pipeline.config_check import ConfigCheck
+from pipeline.services import Services
+
+
+async def take_over(services: Services, repository: RepositoryRef, cause: str) -> str:
+    """Remember what the file says now on the default branch, if it is without mistakes; what became of it.
+
+    May be repeated. What was read is only kept if nobody looked meanwhile; else it is read again.
+
+    :param cause: trace of what is told of it.
+    :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
+    """
+    while True:
+        before = await memory_files.taken(services.database, repository) or Taken()
+        commit, content = await _read(services, repository)
+        outcome = await _keep(services, repository, content, commit, before, cause, services.clock.now())
+        if outcome is not None:
+            return outcome
+
+
+async def problem(services: Services, repository: RepositoryRef, cause: str) -> str | None:
+    """What is wrong with the file that holds, for people; it is read here if nobody ever did.
+
+    :raises CodeHostError: as for :func:`take_over`.
+    """
+    taken = await memory_files.taken(services.database, repository)
+    if taken is None:
+        await take_over(services, repository, cause)
+        taken = await memory_files.taken(services.database, repository)
+    return taken.problem or None if taken is not None else None
+
+
+async def check(services: Services, repository: RepositoryRef, at_head: bytes | None) -> ConfigCheck:
+    """Say whether a version of the file is right, and what it would change. It never takes effect.
+
+    :param at_head: None if the pull request removes the file.
+    """
+    parsed = Parsed() if at_head is None else parse(at_head)
+    if parsed.mistakes:
+        annotations = tuple(map(_annotation, parsed.mistakes))
+        return ConfigCheck(Conclusion.failure, texts.broken(parsed.mistakes), annotations)
+    said = await memory_files.said(services.database, repository.id)
+    before, after = {memory_files.key_of(each) for each in said}, {each.key for each in parsed.entries}
+    added = [each for each in parsed.entries if each.key not in before]
+    gone = [each.content for each in said if memory_files.key_of(each) not in after]
+    return ConfigCheck(Conclusion.success, texts.valid(parsed.entries, added, gone, removed=at_head is None))
+
+
+def together(found: list[ConfigCheck]) -> ConfigCheck:
+    """The check of one file, or of both."""
+    if len(found) == 1:
+        return found[0]
+    one, other = found
+    conclusion = one.conclusion if one.conclusion is not Conclusion.success else other.conclusion
+    return ConfigCheck(conclusion, texts.together(one.text, other.text), one.annotations + other.annotations)
+
+
+async def _read(services: Services, repository: RepositoryRef) -> tuple[str, bytes | None]:
+    """The newest commit of the default branch, and the file there."""
+    try:
+        commit = (await services.host.default_branch(repository)).head_sha
+    except NotFound:  # it has no commit yet, or is gone; the next question tells that
+        return "", await services.host.file_content(repository, PATH)
+    return commit, await services.host.file_content(repository, PATH, commit)
+
+
+async def _keep(
+    services: Services,
+    repository: RepositoryRef,
+    content: bytes | None,
+    commit: str,
+    before: Taken,
+    cause: str,
+    now: datetime,
+) -> str | None:
+    parsed = Parsed() if content is None else parse(content)
+    if parsed.mistakes:
+        why = texts.not_taken(parsed.mistakes, before.commit if before.keys else None)
+        is_noted = await memory_files.put_aside(services.database, repository, why, before.revision)
+        return why if is_noted else None
+    changed = await memory_files.take_over(
+        services.database, repository, parsed.entries, commit, before.revision, cause, now
+    )
+    if changed is None:
+        return None
+    return texts.outcome(len(changed.added), len(changed.archived), changed.kept)
+
+
+def _annotation(mistake: Mistake) -> Annotation:
+    title, message = texts.annotation(mistake)
+    return Annotation(
+        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
+    )
