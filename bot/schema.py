@@ -16,7 +16,7 @@ from domain.presets import PRESETS, flattened
 from domain.schema import Schema
 from pipeline.yaml_file import DEEPEST, LARGEST
 
-_LATER = {"commands", "execution", "memory", "testing"}
+_LATER = {"commands", "execution", "testing"}
 _LATER_NOTE = "It is checked already and takes effect with a later version of Forge."
 """Sections that nothing reads yet; each leaves this set with the part of Forge that reads it."""
 

@@ -106,13 +106,17 @@ class Finding(RawFinding):
 
     ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
     ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
-    ``on_diff`` says that a review comment may stand on its lines.
+    ``place`` tells that two say the same in other words. ``on_diff`` says that a review comment may stand on its lines.
+
+    :param memories: ids of the memories that led to it.
     """
 
     id: str = ""
     fingerprint: str
     trail: str
+    place: str = ""
     on_diff: bool = False
+    memories: tuple[str, ...] = ()
 
     @property
     def comment_lines(self) -> tuple[int, int]:
@@ -133,8 +137,15 @@ def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, oc
     :param occurrence: 0-based index among equal findings, from the top of the file.
     :returns: 64 hexadecimal characters.
     """
-    around = [] if line is None else [_normalised(text) for text in lines[max(line - 2, 0) : line + 1]]
-    return _digest("1", rule, path, *around, str(occurrence))
+    return _digest("1", rule, path, *_around(lines, line), str(occurrence))
+
+
+def place_of(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
+    """What findings have in common that are about the same lines and the same kind of thing, whatever their rule.
+
+    :returns: 64 hexadecimal characters; empty for a finding about a whole file, which could be about anything in it.
+    """
+    return "" if line is None else _digest("3", category, path, *_around(lines, line))
 
 
 def fingerprint_of_all(fingerprints: Sequence[str]) -> str:
@@ -160,6 +171,10 @@ def place(finding: Finding, change: Change) -> Finding:
     if not file.can_be_commented(*finding.comment_lines):
         finding = finding.model_copy(update={"end_line": finding.line})
     return finding.model_copy(update={"on_diff": file.can_be_commented(*finding.comment_lines)})
+
+
+def _around(lines: Sequence[str], line: int | None) -> list[str]:
+    return [] if line is None else [_normalised(text) for text in lines[max(line - 2, 0) : line + 1]]
 
 
 def _normalised(text: str) -> str:

@@ -158,5 +158,14 @@ def spent(memory: Memory, now: datetime) -> Archived | None:
     return None
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts say the same to the letter, but for case, white space and the last stop."""
+    return _letters(one) == _letters(other)
+
+
+def _letters(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
 def _bounded(value: float) -> float:
     return round(min(1.0, max(0.0, value)), _DIGITS)

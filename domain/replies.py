@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from domain.findings import Finding, Severity
+from domain.memory_texts import dismissal_learned
 from domain.money import Usage, Use, shown
 from domain.neutral import block, code, link, prose
 from domain.review import Review
@@ -212,21 +213,28 @@ def explain(finding: Finding, dismissal: Dismissal | None = None, more: str | No
     return "\n\n".join(parts)
 
 
-def dismissed(finding: Finding, reason: str, waived: bool = False) -> str:
-    """The receipt for ``dismiss``."""
+def dismissed(finding: Finding, reason: str, waived: bool = False, memory: str = "") -> str:
+    """The receipt for ``dismiss``.
+
+    :param memory: what it taught, as it is shown.
+    """
     why = prose(reason.rstrip("."), LONGEST_TEXT)
     text = (
         f"**{finding.id}** is dismissed: {why}. It is not raised again here, nor where the same rule meets the same "
-        f"code. `/forge undismiss {finding.id}` takes it back."
+        f"code. {_learned(finding, memory)}`/forge undismiss {finding.id}` takes it back."
     )
     return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
 
 
-def dismissed_by_resolving(finding: Finding, login: str) -> str:
-    """The receipt for a thread that a person resolved without a change."""
+def dismissed_by_resolving(finding: Finding, login: str, memory: str = "") -> str:
+    """The receipt for a thread that a person resolved without a change.
+
+    :param memory: what it taught, as it is shown.
+    """
     return (
         f"{code(login)} resolved this thread without a change, so **{finding.id}** is dismissed. "
-        f"`/forge undismiss {finding.id}` takes it back; `/forge dismiss {finding.id} reason` adds why."
+        f"{_learned(finding, memory)}`/forge undismiss {finding.id}` takes it back; "
+        f"`/forge dismiss {finding.id} reason` adds why."
     )
 
 
@@ -399,6 +407,10 @@ def mistake(made: Mistake) -> str:
             return f"{said} cannot be understood. It is used like this: {usage}."
 
 
+def _learned(finding: Finding, memory: str) -> str:
+    return f"{dismissal_learned(finding, memory)} " if memory else ""
+
+
 def _somebody_else(refusal: Refused) -> str:
     return f"Somebody else with the role {refusal.needed} can."
 
@@ -437,12 +449,13 @@ def _left(budget: Use) -> str:
 
 
 def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
-    everything = [*review.findings, *(one for one in review.dismissed if one not in review.findings)]
+    everything = review.found
+    held = {each.finding.id for each in review.held}
     if not everything:
         return "No findings."
     rows = [
         f"| {finding.id} | {finding.severity.value} | {code(finding.where)} | {prose(finding.message, 160)} | "
-        f"{_dismissal_cell(dismissals.get(finding.id))} |"
+        f"{'held back' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
         for finding in everything[:MOST_LINES]
     ]
     head = ["| finding | severity | where | what | |", "| --- | --- | --- | --- | --- |"]

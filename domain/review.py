@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.changes import NotLookedAt
 from domain.findings import Finding, Layer
+from domain.holding import Held
 from domain.verdicts import Reason
 
 
@@ -94,6 +95,7 @@ class Review(BaseModel):
     deletions: int
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
+    held: tuple[Held, ...] = ()  # not dismissed, and held back because their like was
     in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
@@ -109,5 +111,11 @@ class Review(BaseModel):
     @property
     def fingerprints(self) -> list[str]:
         """The identities of all that people may dismiss or have dismissed."""
-        everything = (*self.findings, *self.dismissed, *self.in_history, *self.in_history_dismissed)
+        everything = (*self.found, *self.in_history, *self.in_history_dismissed)
         return [finding.fingerprint for finding in everything]
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """All that was found at this head, the gravest and surest first, also what people do not want to hear."""
+        everything = (*self.findings, *self.dismissed, *(each.finding for each in self.held))
+        return tuple(sorted(everything, key=lambda finding: finding.weight))

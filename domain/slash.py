@@ -72,6 +72,7 @@ class Entry:
 
 
 _READ, _TRIAGE, _WRITE, _ADMIN, _GATE = "read", "triage", "write", "admin", "the gate's role"
+_TEACHER = "write, not the author"
 
 ENTRIES: Mapping[Verb, Entry] = {
     Verb.help: Entry("help", _READ, "this table", True),
@@ -81,19 +82,19 @@ ENTRIES: Mapping[Verb, Entry] = {
     Verb.history: Entry("history", _READ, "every run here and how it ended", True),
     Verb.diff: Entry("diff", _READ, "what Forge changed"),
     Verb.level: Entry("level [N]", "read; to set it: admin", "the automation level, from 0 to 4", True),
-    Verb.why: Entry("why F-ID", _READ, "what led to a finding"),
+    Verb.why: Entry("why F-ID", _READ, "what led to a finding, and what dismissals make of it", True),
     Verb.review: Entry("review [full]", "triage; on a fork: write", "review this head; `full`: from scratch", True),
     Verb.test: Entry("test", "triage; on a fork: write", "run the tests of this head", True),
     Verb.explain: Entry("explain F-ID", _TRIAGE, "a finding in more words", True),
     Verb.dismiss: Entry(
         "dismiss F-ID reason",
-        "write, not the author",
+        _TEACHER,
         "the finding is wrong or not wanted: do not raise it again",
         True,
     ),
     Verb.undismiss: Entry("undismiss F-ID", _WRITE, "take a dismissal back", True),
-    Verb.remember: Entry("remember text", _WRITE, "teach Forge something about this repository"),
-    Verb.forget: Entry("forget M-ID", _WRITE, "make Forge forget it"),
+    Verb.remember: Entry("remember text", _TEACHER, "teach Forge something about this repository", True),
+    Verb.forget: Entry("forget M-ID", _TEACHER, "make Forge forget it", True),
     Verb.fix: Entry("fix F-ID", _WRITE, "propose a change that fixes a finding"),
     Verb.run: Entry("run", _WRITE, "plan this issue, carry it out and open a pull request", True),
     Verb.plan: Entry("plan", _WRITE, "plan this issue, nothing more", True),

@@ -18,6 +18,7 @@ _NEAR = 0.6  # how alike two words must be for one to be offered for the other
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
+_ULID = f"(?:[0-9A-HJKMNP-TV-Z]{{20}})?{_ULID_END}"  # or its end, by which it is shown
 _GATES = "|".join(STANDARD)
 _END = r"(?:[ \t]+|$)"
 _SHA = "[0-9a-f]{7,64}"
@@ -49,7 +50,7 @@ _ARGUMENTS: Mapping[Verb, str] = {
     Verb.whitelist: r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
     Verb.remember: "(?P<text>.+)",
     Verb.missed: "(?P<text>.+)",
-    Verb.forget: f"(?P<memory>M-{_ULID_END})",
+    Verb.forget: f"(?P<memory>M-{_ULID})",
     Verb.more: r"(?:(?P<usd>[0-9]{1,4}(?:\.[0-9]{1,2})?)[ \t]*usd|(?P<iterations>[0-9]{1,3})[ \t]*it)",
     Verb.rollback: rf"(?:(?P<checkpoint>C-{_ULID_END})|(?!C-){_ENVIRONMENT})",
     Verb.deploy: _ENVIRONMENT,

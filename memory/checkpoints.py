@@ -7,8 +7,10 @@ from typing import Any
 
 from pydantic import JsonValue
 from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
+from domain.holding import Held
 from domain.ids import new_id
 from domain.plan import Weighed
 from domain.review import Conclusion, Review
@@ -30,6 +32,7 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
             update={
                 "findings": await findings.name_all(session, run, review.findings, now),
                 "dismissed": await findings.name_all(session, run, review.dismissed, now),
+                "held": await _named(session, run, review.held, now),
                 "in_history": await findings.name_all(session, run, review.in_history, now),
                 "in_history_dismissed": await findings.name_all(session, run, review.in_history_dismissed, now),
             }
@@ -58,6 +61,11 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
                 )
         ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
         return named
+
+
+async def _named(session: AsyncSession, run: Run, held: Sequence[Held], now: datetime) -> tuple[Held, ...]:
+    named = await findings.name_all(session, run, [each.finding for each in held], now)
+    return tuple(each.model_copy(update={"finding": f}) for each, f in zip(held, named, strict=True))
 
 
 async def load_review(database: Database, run: Run) -> Review | None:

@@ -1,15 +1,16 @@
 """Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, or_, select, update
 
 from domain.commands import Sender
 from domain.events import EventType
-from domain.findings import Finding
+from domain.findings import Finding, Layer
+from domain.holding import Past
 from domain.ids import new_id
-from domain.memories import Archived, Kind, Memory, Origin
+from domain.memories import Archived, Kind, Memory, Origin, Use
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
 from memory import ledger, memories
@@ -25,8 +26,15 @@ async def add(
     sender: Sender,
     reason: str,
     now: datetime,
+    *,
+    learns: bool = True,
 ) -> str:
-    """Dismiss a finding and remember why; the memory's id. A finding that is dismissed already stays as it is."""
+    """Dismiss a finding and remember why; the memory's id. A finding that is dismissed already stays as it is.
+
+    What led to the finding is doubted from then on.
+
+    :param learns: whether anything may be learned here; if not, the dismissal holds all the same, and the id is empty.
+    """
     async with database.transaction() as session:
         known = await session.scalar(
             update(DismissalRow)
@@ -55,35 +63,72 @@ async def add(
             created_at=now,
             used_at=now,
         )
-        session.add(memories.row_of(memory))
-        session.add(_row(repository, number, finding, sender, reason, memory.id, now))
+        row = _row(repository, number, finding, sender, reason, memory.id if learns else "", now)
+        session.add(row)
+        if learns:
+            session.add(memories.row_of(memory))
+            await session.flush()
+            cause = f"dismissal {row.id}"
+            await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
         facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
         await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
-        return memory.id
+        return row.memory_id
 
 
 async def undo(
     database: Database, repository: RepositoryRef, number: int, finding: Finding, sender: Sender, now: datetime
 ) -> bool:
     """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
+    same = DismissalRow.fingerprint == finding.fingerprint
+    return bool(await _undo(database, repository, number, same, sender, now))
+
+
+async def undo_all(
+    database: Database, repository: RepositoryRef, number: int, ids: Collection[str], sender: Sender, now: datetime
+) -> Sequence[Past]:
+    """Take these dismissals back, with the memories they taught; those that stood until now."""
+    return await _undo(database, repository, number, DismissalRow.id.in_(ids), sender, now)
+
+
+async def undo_taught(
+    database: Database, repository: RepositoryRef, number: int, memory_id: str, sender: Sender, now: datetime
+) -> Sequence[Past]:
+    """Take the dismissal back that taught a memory, with the memory; none if it was not a dismissal that taught it."""
+    return await _undo(database, repository, number, DismissalRow.memory_id == memory_id, sender, now)
+
+
+async def taught_in(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
+    """The pull requests in which a dismissal taught a memory, also one that was taken back since."""
     async with database.transaction() as session:
-        taught = (
-            await session.scalars(
-                update(DismissalRow)
-                .where(
-                    DismissalRow.repository_id == repository.id,
-                    DismissalRow.fingerprint == finding.fingerprint,
-                    DismissalRow.undone_at.is_(None),
-                )
-                .values(undone_at=now)
-                .returning(DismissalRow.memory_id)
+        numbers = await session.scalars(
+            select(DismissalRow.number).where(
+                DismissalRow.repository_id == repository.id, DismissalRow.memory_id == memory_id
             )
-        ).all()
-        await memories.archive_within(session, taught, Archived.forgotten, now)
-        if taught:
-            facts = {"finding": finding.id, "rule": finding.rule}
+        )
+        return set(numbers)
+
+
+async def _undo(
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    which: ColumnElement[bool],
+    sender: Sender,
+    now: datetime,
+) -> Sequence[Past]:
+    async with database.transaction() as session:
+        rows = await session.scalars(
+            update(DismissalRow)
+            .where(DismissalRow.repository_id == repository.id, DismissalRow.undone_at.is_(None), which)
+            .values(undone_at=now)
+            .returning(DismissalRow)
+        )
+        undone = [_past(row) for row in rows]
+        await memories.archive_within(session, {past.memory_id for past in undone}, Archived.forgotten, now)
+        for past in undone:
+            facts = {"finding": past.name, "rule": past.rule}
             await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
-        return bool(taught)
+        return undone
 
 
 async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:
@@ -99,6 +144,40 @@ async def among(database: Database, repository: RepositoryRef, fingerprints: Col
             .order_by(DismissalRow.id)
         )
         return {row.fingerprint: Dismissal(row.by_login, row.created_at, row.reason) for row in rows}
+
+
+async def like(
+    database: Database, repository: RepositoryRef, rules: Collection[str], places: Collection[str] = ()
+) -> Sequence[Past]:
+    """The dismissals that stand in this repository of findings of these rules, or at these places; oldest first."""
+    there = {place for place in places if place}
+    async with database.transaction() as session:
+        rows = await session.scalars(
+            select(DismissalRow)
+            .where(
+                DismissalRow.repository_id == repository.id,
+                DismissalRow.undone_at.is_(None),
+                or_(DismissalRow.rule.in_(set(rules)), DismissalRow.place.in_(there)),
+            )
+            .order_by(DismissalRow.id)
+        )
+        return [_past(row) for row in rows]
+
+
+def _past(row: DismissalRow) -> Past:
+    return Past(
+        id=row.id,
+        number=row.number,
+        name=row.name,
+        rule=row.rule,
+        path=row.path,
+        fingerprint=row.fingerprint,
+        place=row.place,
+        memory_id=row.memory_id,
+        by=row.by_login,
+        reason=row.reason,
+        at=row.created_at,
+    )
 
 
 def _row(
@@ -118,6 +197,7 @@ def _row(
         fingerprint=finding.fingerprint,
         rule=finding.rule,
         path=finding.path,
+        place=finding.place if finding.layer is Layer.model else "",
         by_id=sender.id,
         by_login=sender.login,
         reason=reason,

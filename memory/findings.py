@@ -5,14 +5,16 @@ from datetime import datetime
 
 from sqlalchemy import Select, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.findings import Finding
+from domain.holding import TakenUp
 from domain.ids import finding_id, new_id
-from domain.runs import Phase, Run
+from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import ledger
 from memory.database import Database
-from memory.tables import FindingRow
+from memory.tables import DismissalRow, FindingRow, RunRow
 
 
 async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding], now: datetime) -> tuple[Finding, ...]:
@@ -127,6 +129,55 @@ async def note_comments(database: Database, run: Run, comments: Mapping[str, int
                 )
                 .values(comment_id=comment_id)
             )
+
+
+async def taken_up(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[TakenUp]:
+    """Findings of these rules that a comment carried and that a later, reviewed head does not have any more.
+
+    Who changed the line, and whether because of the comment, is not known. A finding that was ever dismissed does not
+    count.
+    """
+    last, later = aliased(RunRow), aliased(RunRow)
+    reviewed = (
+        select(later.id)
+        .where(
+            later.repository_id == FindingRow.repository_id,
+            later.number == FindingRow.number,
+            later.id > FindingRow.last_run,
+            later.head_sha != last.head_sha,
+            later.state == RunState.completed.value,
+            later.reason == ReasonCode.none.value,
+        )
+        .exists()
+    )
+    dismissed = (
+        select(DismissalRow.id)
+        .where(
+            DismissalRow.repository_id == FindingRow.repository_id,
+            DismissalRow.fingerprint == FindingRow.fingerprint,
+        )
+        .exists()
+    )
+    query = (
+        select(FindingRow.content["rule"].as_string(), FindingRow.content["path"].as_string())
+        .join(last, last.id == FindingRow.last_run)
+        .where(
+            FindingRow.repository_id == repository_id,
+            FindingRow.content["rule"].as_string().in_(rules),
+            FindingRow.posted_by.is_not(None),
+            reviewed,
+            ~dismissed,
+        )
+    )
+    async with database.transaction() as session:
+        return [TakenUp(rule, path) for rule, path in await session.execute(query)]
+
+
+async def runs_of(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
+    """The ids of the first and the last run that found it."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name))
+        return None if row is None else (row.first_run, row.last_run)
 
 
 def _of_pull_request(repository_id: int, number: int) -> Select[FindingRow]:

@@ -227,10 +227,11 @@ class DismissalRow(Base):
     fingerprint: Mapped[str]
     rule: Mapped[str]
     path: Mapped[str]
+    place: Mapped[str] = mapped_column(server_default="")  # where another wording of it is the same finding
     by_id: Mapped[int]
     by_login: Mapped[str]
     reason: Mapped[str] = mapped_column(Text)
-    memory_id: Mapped[str]
+    memory_id: Mapped[str]  # empty if nothing was to be learned
     created_at: Mapped[datetime]
     undone_at: Mapped[datetime | None]
 

@@ -11,10 +11,11 @@ from memory import checkpoints, dismissals, findings, runs
 from pipeline import configuration, memory_file
 from pipeline.beginning import Settings, configured
 from pipeline.config_check import ConfigCheck, config_check
+from pipeline.heeding import heeded
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
 from safety.risk import Author
-from safety.verdict import with_dismissals, with_history
+from safety.verdict import with_history
 from workspace.mirror import Mirror
 
 EXAMINED = frozenset({configuration.PATH, memory_file.PATH})
@@ -50,12 +51,12 @@ class Drawing:
         return searched.model_dump(mode="json")
 
     async def draw(self, checked: Checked, model: ModelPart) -> JsonValue:
-        """Draw the review together, leave out what people dismissed, and keep it as the phase's checkpoint."""
+        """Draw the review together, leave out what people do not want, and keep it as the phase's checkpoint."""
         services, run = self._services, self._run
         earlier = await findings.credentials(services.database, run.repository.id, run.number)
         review = with_history(reviewer.draw(checked, model), (*checked.in_passing, *earlier))
-        held = await dismissals.among(services.database, run.repository, review.fingerprints)
-        timed = with_dismissals(review, held).model_copy(update={"seconds": await self._seconds()})
+        judged = await heeded(services, run.repository, review)
+        timed = judged.model_copy(update={"seconds": await self._seconds()})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
         return review.decision
 

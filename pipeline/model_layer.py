@@ -245,8 +245,8 @@ def _digest(question: Question, schema: type[BaseModel], model: LanguageModel) -
 
 
 def _standing(previous: Review) -> list[Finding]:
-    """The model's findings of the last review, also those that people dismissed."""
-    return [finding for finding in (*previous.findings, *previous.dismissed) if finding.layer is Layer.model]
+    """The model's findings of the last review, also those that people do not want to hear."""
+    return [finding for finding in previous.found if finding.layer is Layer.model]
 
 
 def _carried(finding: Finding, since: Change) -> Finding | None:

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -12,17 +11,13 @@ from domain import gate_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import CodeHostError, Halted, RateLimited
-from domain.findings import Finding
 from domain.gates import SLICED
 from domain.money import Use
 from domain.replies import Answer
-from domain.runs import Phase, ReasonCode, RepositoryRef, Run, Trigger
+from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import (
     ENTRIES,
-    AboutFinding,
     AboutGate,
-    Approve,
-    Dismiss,
     Level,
     Mistake,
     Plain,
@@ -31,15 +26,14 @@ from domain.slash import (
     Tell,
     Verb,
 )
-from memory import checkpoints, dismissals, findings, gates, ledger, permits, runs, spend, waits
+from memory import checkpoints, dismissals, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
-from pipeline import automation, configuration, reconclude, threads
+from pipeline import automation, configuration, teaching
 from pipeline.deciding import AtGates, waiting
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
-from safety.authority import Gate, authorise, refusal
-from safety.gates import is_grave, request
+from safety.authority import authorise, refusal
 from safety.money import limits_of
 
 
@@ -102,6 +96,7 @@ class Obedience:
         self._runs = runs_
         self._guid = guid
         self._command = command
+        self._teaching = teaching.Teaching(services, guid, command, self._note)
         self._is_judged = False
 
     async def execute(self) -> str:
@@ -152,9 +147,9 @@ class Obedience:
                 return await self._pause()
             case Verb.unpause:
                 return str(await self._journal.step("unpause", self._unpause))
-            case Verb.dismiss | Verb.undismiss | Verb.explain:
-                self._is_judged |= asked.verb is not Verb.explain
-                return str(await self._journal.step(asked.verb, lambda: self._about_finding(asked)))
+            case verb if verb in teaching.VERBS:
+                self._is_judged |= verb in teaching.JUDGING
+                return str(await self._journal.step(verb, lambda: self._teaching.answer(asked)))
             case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
                 if isinstance(asked, AboutGate):
                     return str(await self._journal.step(asked.verb, lambda: self._view_gate(asked.gate)))
@@ -365,71 +360,6 @@ class Obedience:
         why = f"{command.sender.login} {did}"
         return await automation.stop(self._services, command.repository, command.number, why)
 
-    # --- findings -----------------------------------------------------------------------------------------------
-
-    async def _about_finding(self, asked: Dismiss | AboutFinding) -> JsonValue:
-        repository, number = self._command.repository, self._command.number
-        finding = await self._finding(asked.finding)
-        if finding is None:
-            return await self._no_finding(asked)
-        known = (await dismissals.among(self._services.database, repository, [finding.fingerprint])).get(
-            finding.fingerprint
-        )
-        if isinstance(asked, Dismiss):
-            refused = await self._below_its_gate(finding)
-            if refused is not None:
-                return refused
-            if known is not None:
-                return replies.already_dismissed(finding, known)
-            await self._dismiss(finding, asked.reason)
-            return replies.dismissed(finding, asked.reason)
-        if asked.verb is Verb.explain:
-            return replies.explain(finding, known)
-        sender, now = self._command.sender, self._services.clock.now()
-        undone = await dismissals.undo(self._services.database, repository, number, finding, sender, now)
-        await reconclude.check(self._services, repository, number, self._guid)
-        return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
-
-    async def _below_its_gate(self, finding: Finding) -> str | None:
-        """A finding about which `security_findings` is asked takes that gate's role to dismiss, too."""
-        services, command = self._services, self._command
-        review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
-        there = () if review is None else review.findings
-        if not is_grave(finding) or finding.fingerprint not in {each.fingerprint for each in there}:
-            return None
-        ceilings = services.ceilings.of_configuration
-        loaded = await configuration.load(services.host, services.database, command.repository, ceilings)
-        wanted = request("security_findings", Phase.review, "", "", (), loaded.configuration)
-        standing = await look(services, command.repository, command.number, command.sender)
-        refused = authorise(Approve(), standing.facts, Gate(wanted.role, wanted.not_author))
-        if refused is None:
-            return None
-        await self._note(refused)
-        return replies.refused(refused.model_copy(update={"verb": Verb.dismiss}), command.sender.login)
-
-    async def _dismiss(self, finding: Finding, reason: str) -> None:
-        command, services = self._command, self._services
-        now = services.clock.now()
-        await dismissals.add(
-            services.database, command.repository, command.number, finding, command.sender, reason, now
-        )
-        await reconclude.check(services, command.repository, command.number, self._guid)
-        await threads.resolve(services, command.repository, command.number, finding)
-
-    async def _finding(self, name: str | None) -> Finding | None:
-        """The finding a command names, or the one in whose thread it stands."""
-        repository, number = self._command.repository, self._command.number
-        if name is not None:
-            return await findings.by_name(self._services.database, repository.id, number, name)
-        carried = await findings.by_comment(self._services.database, repository.id, number)
-        return carried.get(self._command.comment.thread or 0)
-
-    async def _no_finding(self, asked: Dismiss | AboutFinding) -> str:
-        if asked.finding is None:
-            return replies.which_finding(asked.verb)
-        names = await findings.names(self._services.database, self._command.repository.id, self._command.number)
-        return replies.no_such_finding(asked.finding, get_close_matches(asked.finding.upper(), names, 2, 0.7))
-
     # --- showing ------------------------------------------------------------------------------------------------
 
     async def _show(self, verb: Verb) -> JsonValue:
@@ -481,7 +411,7 @@ class Obedience:
         review = await checkpoints.latest_review(self._services.database, repository.id, number)
         if review is None:
             return replies.view(None, {})
-        everything = [*review.findings, *review.dismissed]
+        everything = review.found
         known = await dismissals.among(self._services.database, repository, [f.fingerprint for f in everything])
         return replies.view(review, {f.id: known[f.fingerprint] for f in everything if f.fingerprint in known})
 

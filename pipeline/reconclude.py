@@ -3,12 +3,12 @@
 from domain import gate_texts, ladder_texts, texts
 from domain.errors import Superseded
 from domain.runs import RepositoryRef, RunState
-from memory import checkpoints, dismissals, findings, gates, ladder, runs
+from memory import checkpoints, findings, gates, ladder, runs
 from pipeline.beginning import begun
+from pipeline.heeding import heeded
 from pipeline.review_gates import Asked
 from pipeline.services import Services
 from safety.gates import answered, with_open
-from safety.verdict import with_dismissals
 
 
 async def check(services: Services, repository: RepositoryRef, number: int, cause: str) -> None:
@@ -26,10 +26,9 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     review = await checkpoints.load_review(services.database, run)
     if review is None:
         return
-    held = await dismissals.among(services.database, repository, review.fingerprints)
     asked = await gates.of_run(services.database, run.id)
-    drawn = with_dismissals(review, held)
     settings = await begun(services, run)
+    drawn = await heeded(services, repository, review, settings.configuration)
     asking = Asked(services, run, settings.configuration, settings.pull_request)
     now = with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
     await checkpoints.replace_review(services.database, run, now)

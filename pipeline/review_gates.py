@@ -11,12 +11,12 @@ from domain.gates import Gate, GateRequest, GateState
 from domain.ports import PullRequest
 from domain.review import Review
 from domain.runs import Run
-from memory import checkpoints, dismissals, gates, spend
+from memory import checkpoints, gates, spend
 from pipeline.gates import ask, show_all
+from pipeline.heeding import heeded
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
 from safety.gates import OF_OTHER_PHASES, answered, held, needed, unanswered
-from safety.verdict import with_dismissals
 
 
 class GatesOutcome(StrEnum):
@@ -75,8 +75,7 @@ class Asked:
         review = await checkpoints.load_review(self._services.database, self._run)
         if review is None:
             raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
-        dismissed = await dismissals.among(self._services.database, self._run.repository, review.fingerprints)
-        return with_dismissals(review, dismissed)
+        return await heeded(self._services, self._run.repository, review, self._configuration)
 
     async def _context(self, review: Review) -> Mapping[str, Value]:
         """What conditions of the repository's own gates may speak of."""

@@ -8,11 +8,13 @@ from domain import replies
 from domain.commands import NoteThread
 from domain.conversation import ReviewThread
 from domain.findings import Category, Finding, Layer, Severity
+from domain.ids import short
 from domain.review import Review
 from domain.runs import RepositoryRef, Run
 from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings
 from pipeline import reconclude
+from pipeline.heeding import learns
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
@@ -56,7 +58,7 @@ def _is_done(thread: ReviewThread, finding: Finding, review: Review, gone: Colle
 
     A credential is never gone: it is in the history when its line is deleted, and only a person knows it is revoked.
     """
-    there = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
+    there = {known for each in review.found for known in (each.fingerprint, each.trail)}
     own = thread.comments[0].author_id
     return (
         not thread.is_resolved
@@ -109,8 +111,11 @@ async def _dismiss(services: Services, guid: str, command: NoteThread, finding: 
     if finding.severity is Severity.critical and finding.category is Category.security:
         return f"{finding.id} is critical: only a command dismisses it"
     now = services.clock.now()
-    await dismissals.add(services.database, command.repository, command.number, finding, command.sender, RESOLVED, now)
+    where = (command.repository, command.number)
+    is_learning = await learns(services, command.repository)
+    memory = await dismissals.add(services.database, *where, finding, command.sender, RESOLVED, now, learns=is_learning)
     await reconclude.check(services, command.repository, command.number, guid)
-    text = replies.dismissed_by_resolving(finding, command.sender.login)
+    taught = short("M", memory) if memory else ""
+    text = replies.dismissed_by_resolving(finding, command.sender.login, taught)
     await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
     return f"{finding.id} is dismissed"

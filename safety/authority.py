@@ -109,10 +109,12 @@ def _rule(asked: SlashCommand, facts: Facts, gate: Gate) -> Gate:
         return Gate("maintain" if in_production else "write")
     if verb in _RUNS and facts.needs_ok:
         return Gate("write")
-    return Gate(_MINIMUM[verb], not_author=verb is Verb.dismiss)  # DESIGN §6: the author does not dismiss
+    return Gate(_MINIMUM[verb], not_author=verb in _TEACHING)
 
 
 _RUNS = frozenset({Verb.review, Verb.test})
+_TEACHING = frozenset({Verb.dismiss, Verb.remember, Verb.forget})
+"""Who wrote a change does not teach Forge what to think of it (DESIGN §6)."""
 _DECISIONS = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.suggest})
 _READ = {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff, Verb.level, Verb.why}
 _TRIAGE = {Verb.review, Verb.test, Verb.explain}

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from domain.findings import Finding
 from domain.review import Review
 from safety.decision import CONCLUSIONS, decide
+from safety.holding import NO_HISTORY, History, held
 from safety.risk import reassess
 
 
@@ -16,19 +17,19 @@ def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
     :param earlier: credentials found in this pull request so far, the first found first. One that only moved within
         its file keeps its trail.
     """
-    here = {known for each in (*review.findings, *review.dismissed) for known in (each.fingerprint, each.trail)}
+    here = {known for each in review.found for known in (each.fingerprint, each.trail)}
     gone = {each.trail: each for each in earlier if each.fingerprint not in here and each.trail not in here}
     return review.model_copy(update={"in_history": tuple(gone.values()), "in_history_dismissed": ()})
 
 
-def with_dismissals(review: Review, dismissed: Collection[str]) -> Review:
+def with_dismissals(review: Review, dismissed: Collection[str], past: History = NO_HISTORY) -> Review:
     """The review as it stands with these dismissals.
 
     :param dismissed: fingerprints that people dismissed in this repository.
+    :param past: what people dismissed of the same rules and at the same places.
     """
-    everything = sorted((*review.findings, *review.dismissed), key=lambda finding: finding.weight)
-    findings = tuple(finding for finding in everything if finding.fingerprint not in dismissed)
-    held_back = tuple(finding for finding in everything if finding.fingerprint in dismissed)
+    judged = [(finding, held(finding, past)) for finding in review.found if finding.fingerprint not in dismissed]
+    findings = tuple(finding for finding, held_back in judged if held_back is None)
     risk = reassess(review.risk, findings)
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
@@ -36,7 +37,8 @@ def with_dismissals(review: Review, dismissed: Collection[str]) -> Review:
     return review.model_copy(
         update={
             "findings": findings,
-            "dismissed": held_back,
+            "dismissed": tuple(finding for finding in review.found if finding.fingerprint in dismissed),
+            "held": tuple(held_back for _, held_back in judged if held_back is not None),
             "in_history": in_history,
             "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
             "risk": risk,

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from domain.findings import Category, Finding, RawFinding, fingerprint, trail
+from domain.findings import Category, Finding, RawFinding, fingerprint, place_of, trail
 
 
 def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
@@ -22,7 +22,10 @@ def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]
         mark = first if not seen[first] else fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
         seen[first] += 1
         named[index] = Finding(
-            **dict(finding), fingerprint=mark, trail=trail(finding.rule, finding.path, finding.message + finding.mark)
+            **dict(finding),
+            fingerprint=mark,
+            trail=trail(finding.rule, finding.path, finding.message + finding.mark),
+            place=place_of(finding.category, finding.path, text, finding.line),
         )
     return tuple(named[index] for index in range(len(findings)))
 

@@ -163,7 +163,7 @@ async def test_status_cost_history_view_explain(told: Story) -> None:
 async def test_unknown_and_unavailable_verbs(told: Story) -> None:
     _, _, carol, pull, _ = await _reviewed(told)
     told.comments(pull)
-    await carol.comment(pull, "/forge reveiw\n/forge remember tabs are fine")
+    await carol.comment(pull, "/forge reveiw\n/forge diff")
     await told.rest()
     [answer] = told.answers(pull)
     assert "Did you mean `/forge review [full]`?" in answer.body

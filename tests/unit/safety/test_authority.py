@@ -83,6 +83,12 @@ def test_a_fork_asks_no_more_of_what_runs_nothing() -> None:
     assert _code(_asked("explain F-AEGTUI"), Facts("triage", needs_ok=True)) is None
 
 
+@pytest.mark.parametrize("written", ["dismiss F-AEGTUI x", "remember x", "forget M-4ZK9QX"])
+def test_the_author_does_not_teach(written: str) -> None:
+    assert _code(_asked(written), Facts("admin", is_author=True)) is RefusalCode.author
+    assert _code(_asked(written), Facts("write")) is None
+
+
 def test_the_author_does_not_dismiss_but_takes_back() -> None:
     author = Facts("admin", is_author=True)
     assert _code(Dismiss(reason="x"), author) is RefusalCode.author

@@ -1,0 +1,239 @@
+"""Carries out what people say about findings, and what they teach Forge or take back (SPEC M7, M11)."""
+
+import contextlib
+import re
+from collections.abc import Awaitable, Callable, Collection
+from difflib import get_close_matches
+
+from pydantic import JsonValue
+
+from domain import memory_texts, replies
+from domain.commands import ObeyComment
+from domain.errors import CodeHostError
+from domain.findings import Finding
+from domain.ids import new_id, short
+from domain.memories import LONGEST, Kind, Memory, Origin
+from domain.memory_texts import Evidence
+from domain.redaction import outgoing
+from domain.runs import Phase
+from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
+from memory import checkpoints, dismissals, findings, memories, runs
+from pipeline import configuration, reconclude, threads
+from pipeline.heeding import history_of, learns
+from pipeline.services import Services
+from pipeline.standing import look
+from safety.authority import Gate, authorise
+from safety.gates import is_grave, request
+from safety.holding import History, distinct, held, may_be_held, releasing, weighed
+
+VERBS = frozenset({Verb.dismiss, Verb.undismiss, Verb.explain, Verb.why, Verb.remember, Verb.forget})
+"""The commands that are carried out here."""
+
+JUDGING = frozenset({Verb.dismiss, Verb.undismiss, Verb.forget})
+"""Those that may change a verdict."""
+
+_DO = re.compile(
+    r"\b(always|never|must|should|use|prefer|avoid|run|write|keep|call|don'?t|do not|before|after|when|whenever|if)\b",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"[\w.*@-]+(?:/[\w.*@-]+)+/?|[\w-]+\.[a-z]{1,5}\b|\b[A-Z]{1,4}[0-9]{2,4}\b")
+_MOST_TAGS = 20
+
+
+class Teaching:
+    """What one comment says about findings and memories. Whoever wrote it may, as far as the verb alone tells.
+
+    :param note: puts a refusal into the audit.
+    """
+
+    def __init__(
+        self, services: Services, guid: str, command: ObeyComment, note: Callable[[Refused], Awaitable[JsonValue]]
+    ) -> None:
+        self._services = services
+        self._database = services.database
+        self._guid = guid
+        self._command = command
+        self._note = note
+
+    async def answer(self, asked: SlashCommand) -> str:
+        """Carry one command of :data:`VERBS` out; the answer to it."""
+        match asked:
+            case Tell():
+                return await self._remember(asked.text)
+            case Forget():
+                return await self._forget(asked.memory)
+            case Dismiss() | AboutFinding():
+                finding = await self._finding(asked.finding)
+                return await self._no_finding(asked) if finding is None else await self._about(asked, finding)
+            case _:
+                return replies.not_available(asked.verb)
+
+    # --- findings -----------------------------------------------------------------------------------------------
+
+    async def _about(self, asked: Dismiss | AboutFinding, finding: Finding) -> str:
+        if isinstance(asked, Dismiss):
+            return await self._dismiss(finding, asked.reason)
+        if asked.verb is Verb.undismiss:
+            return await self._undismiss(finding)
+        if asked.verb is Verb.why:
+            return await self._why(finding)
+        known = await dismissals.among(self._database, self._command.repository, [finding.fingerprint])
+        return replies.explain(finding, known.get(finding.fingerprint))
+
+    async def _dismiss(self, finding: Finding, reason: str) -> str:
+        services, command = self._services, self._command
+        refused = await self._below_its_gate(finding)
+        if refused is not None:
+            return refused
+        known = await dismissals.among(self._database, command.repository, [finding.fingerprint])
+        if finding.fingerprint in known:
+            return replies.already_dismissed(finding, known[finding.fingerprint])
+        memory = await dismissals.add(
+            self._database,
+            command.repository,
+            command.number,
+            finding,
+            command.sender,
+            reason,
+            services.clock.now(),
+            learns=await learns(services, command.repository),
+        )
+        await self._reconclude(command.number, f"dismiss {finding.id}")
+        await threads.resolve(services, command.repository, command.number, finding)
+        return replies.dismissed(finding, reason, memory=short("M", memory) if memory else "")
+
+    async def _undismiss(self, finding: Finding) -> str:
+        """Of a finding that is held back because of its like, what holds it is taken back."""
+        where, now = (self._command.repository, self._command.number), self._services.clock.now()
+        undone = await dismissals.undo(self._database, *where, finding, self._command.sender, now)
+        like = () if undone else releasing(finding, await self._history(finding))
+        if like:
+            ids = [past.id for past in like]
+            await dismissals.undo_all(self._database, *where, ids, self._command.sender, now)
+        await self._reconclude(self._command.number, f"undismiss {finding.id}")
+        if like:
+            return memory_texts.undismissed_like(finding, like)
+        return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
+
+    async def _why(self, finding: Finding) -> str:
+        repository = self._command.repository
+        history = await self._history(finding)
+        is_learning = await learns(self._services, repository)
+        own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
+        led = [await memories.find(self._database, each) for each in finding.memories[: memory_texts.MOST_NAMED]]
+        return memory_texts.why(
+            Evidence(
+                finding,
+                dismissal=own[0] if own else None,
+                weight=weighed(finding, history) if is_learning else None,
+                exempt=not may_be_held(finding),
+                held=held(finding, history) if is_learning and not own else None,
+                past=distinct(finding, history),
+                memories=[memory for memory in led if memory is not None],
+                heads=await self._heads(finding),
+            )
+        )
+
+    async def _history(self, finding: Finding) -> History:
+        return await history_of(self._services, self._command.repository, [finding])
+
+    async def _heads(self, finding: Finding) -> tuple[str, str] | None:
+        command = self._command
+        ids = await findings.runs_of(self._database, command.repository.id, command.number, finding.id)
+        found = [await runs.get(self._database, run_id) for run_id in ids or ()]
+        first, last = found or (None, None)
+        return None if first is None or last is None else (first.head_sha, last.head_sha)
+
+    async def _below_its_gate(self, finding: Finding) -> str | None:
+        """A finding about which `security_findings` is asked takes that gate's role to dismiss, too."""
+        services, command = self._services, self._command
+        review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
+        there = () if review is None else review.findings
+        if not is_grave(finding) or finding.fingerprint not in {each.fingerprint for each in there}:
+            return None
+        ceilings = services.ceilings.of_configuration
+        loaded = await configuration.load(services.host, services.database, command.repository, ceilings)
+        wanted = request("security_findings", Phase.review, "", "", (), loaded.configuration)
+        standing = await look(services, command.repository, command.number, command.sender)
+        refused = authorise(Approve(), standing.facts, Gate(wanted.role, wanted.not_author))
+        if refused is None:
+            return None
+        await self._note(refused)
+        return replies.refused(refused.model_copy(update={"verb": Verb.dismiss}), command.sender.login)
+
+    async def _finding(self, name: str | None) -> Finding | None:
+        """The finding a command names, or the one in whose thread it stands."""
+        repository, number = self._command.repository, self._command.number
+        if name is not None:
+            return await findings.by_name(self._database, repository.id, number, name)
+        carried = await findings.by_comment(self._database, repository.id, number)
+        return carried.get(self._command.comment.thread or 0)
+
+    async def _no_finding(self, asked: Dismiss | AboutFinding) -> str:
+        if asked.finding is None:
+            return replies.which_finding(asked.verb)
+        names = await findings.names(self._database, self._command.repository.id, self._command.number)
+        return replies.no_such_finding(asked.finding, get_close_matches(asked.finding.upper(), names, 2, 0.7))
+
+    # --- memories -----------------------------------------------------------------------------------------------
+
+    async def _remember(self, text: str) -> str:
+        if not await learns(self._services, self._command.repository):
+            return memory_texts.switched_off()
+        if outgoing(text) != text:
+            return memory_texts.holds_secret()
+        command, cause = self._command, f"comment {self._command.comment.id}"
+        where = (command.repository, command.number)
+        memory = self._memory(text, cause)
+        kept, is_new = await memories.learn(self._database, *where, memory, command.sender, cause)
+        return memory_texts.remembered(kept, is_new)
+
+    def _memory(self, text: str, cause: str) -> Memory:
+        command, now = self._command, self._services.clock.now()
+        return Memory(
+            id=new_id(),
+            installation_id=command.repository.installation_id,
+            repository_id=command.repository.id,
+            kind=Kind.procedural if _DO.search(text) else Kind.semantic,
+            content=text[:LONGEST],
+            tags=tuple(dict.fromkeys(_NAMES.findall(text)))[:_MOST_TAGS],
+            confidence=Origin.person.confidence,
+            origin=Origin.person,
+            source=f"/forge remember by {command.sender.login} in #{command.number}, {cause}",
+            pinned=True,
+            created_at=now,
+            used_at=now,
+        )
+
+    async def _forget(self, name: str) -> str:
+        found = await memories.named(self._database, self._command.repository, name)
+        meant = [memory for memory in found if memory.is_live] or found
+        if not meant:
+            return memory_texts.no_such_memory(name)
+        if len(meant) > 1:
+            return memory_texts.which_memory(name, meant)
+        return await self._forgotten(meant[0])
+
+    async def _forgotten(self, memory: Memory) -> str:
+        command, now = self._command, self._services.clock.now()
+        repository, number = command.repository, command.number
+        taught_in = await dismissals.taught_in(self._database, repository, memory.id)
+        undone = await dismissals.undo_taught(self._database, repository, number, memory.id, command.sender, now)
+        was_live = await memories.forget(self._database, repository, number, memory, command.sender, now)
+        if taught_in:
+            await self._reconclude_all(taught_in, f"forget {memory.id}")
+        return memory_texts.forgotten(memory, undone) if undone or was_live else memory_texts.already_forgotten(memory)
+
+    async def _reconclude_all(self, numbers: Collection[int], did: str) -> None:
+        """Here, and in other pull requests that are still open: what was merged is not judged anew."""
+        command = self._command
+        if command.is_pull_request:
+            await self._reconclude(command.number, did)
+        for number in sorted(set(numbers) - {command.number}):
+            with contextlib.suppress(CodeHostError):  # its next review says it
+                if (await self._services.host.pull_request(command.repository, number)).is_open:
+                    await self._reconclude(number, did)
+
+    async def _reconclude(self, number: int, did: str) -> None:
+        """A comment may say several things: the check follows each."""
+        await reconclude.check(self._services, self._command.repository, number, f"{self._guid} {did}")

@@ -1,0 +1,132 @@
+"""Decides which findings are held back because people dismissed their like often enough, or the same in other words.
+
+Nothing here mutes by itself: what is held back is kept and listed with its reason, so that people can disagree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.findings import Category, Finding, Layer, Severity
+from domain.holding import LEAST, Held, Past, TakenUp, Weight, Why, folder, shown
+
+HERE = 0.2
+"""What a dismissal takes from the confidence of its rule in the same folder (SPEC M3)."""
+
+ELSEWHERE = 0.1
+"""What it takes in other folders of the repository: half, because a folder may be special."""
+
+TAKEN_UP = 0.1
+"""What a finding that people took up gives back, at most what dismissals took on the same side."""
+
+FEWEST = 2
+"""Dismissals of distinct findings, in as many pull requests for other folders, before a rule is doubted at all: one
+dismissal is about one finding."""
+
+_DIGITS = 4  # so that sums of tenths are what they seem
+
+
+@dataclass(frozen=True)
+class History:
+    """What people did in a repository with findings of the rules, and at the places, in question.
+
+    :param dismissed: the dismissals that stand, oldest first.
+    """
+
+    dismissed: Sequence[Past] = ()
+    taken_up: Sequence[TakenUp] = ()
+
+
+NO_HISTORY = History()
+
+
+def held(finding: Finding, history: History) -> Held | None:
+    """Why a finding that nobody dismissed is held back; None if it is raised."""
+    if not may_be_held(finding):
+        return None
+    weight = weighed(finding, history)
+    same = _reworded(finding, history)
+    if same:
+        return _held(finding, Why.reworded, weight, same)
+    if _is_raised(weight):
+        return None
+    return _held(finding, Why.rule, weight, _releasing(finding, history))
+
+
+def may_be_held(finding: Finding) -> bool:
+    """Credentials, what is critical, and security findings that block are raised however often people dismissed others.
+
+    Among them is all about which the gate ``security_findings`` asks.
+    """
+    is_security = finding.category is Category.security or finding.layer is Layer.security
+    blocks = finding.severity.rank >= Severity.error.rank
+    return not (finding.is_credential or finding.severity is Severity.critical or (is_security and blocks))
+
+
+def weighed(finding: Finding, history: History) -> Weight:
+    """How sure a finding is here."""
+    dismissed = distinct(finding, history)
+    where = folder(finding.path)
+    here = sum(folder(past.path) == where for past in dismissed)
+    spread = len(dismissed) >= FEWEST and len({past.number for past in dismissed}) >= FEWEST
+    elsewhere = len(dismissed) - here if spread else 0
+    kept = [folder(each.path) == where for each in history.taken_up if each.rule == finding.rule]
+    kept_here, kept_elsewhere = sum(kept), len(kept) - sum(kept)
+    here_takes = max(0.0, HERE * here - TAKEN_UP * kept_here)
+    elsewhere_takes = max(0.0, ELSEWHERE * elsewhere - TAKEN_UP * kept_elsewhere)
+    return Weight(
+        stated=finding.confidence,
+        here=here,
+        elsewhere=elsewhere,
+        kept_here=kept_here,
+        kept_elsewhere=kept_elsewhere,
+        here_takes=round(here_takes, _DIGITS),
+        elsewhere_takes=round(elsewhere_takes, _DIGITS),
+        effective=round(max(0.0, finding.confidence - here_takes - elsewhere_takes), _DIGITS),
+    )
+
+
+def distinct(finding: Finding, history: History) -> list[Past]:
+    """The dismissals of other findings of its rule, oldest first; the same finding counts once."""
+    first: dict[str, Past] = {}
+    for past in history.dismissed:
+        if past.rule == finding.rule and past.fingerprint != finding.fingerprint:
+            first.setdefault(past.fingerprint, past)
+    return list(first.values())
+
+
+def _is_raised(weight: Weight) -> bool:
+    takes = weight.here_takes + weight.elsewhere_takes
+    return weight.here + weight.elsewhere < FEWEST or takes <= 0 or weight.effective >= LEAST
+
+
+def _reworded(finding: Finding, history: History) -> list[Past]:
+    """Dismissals of the same place and category: a model chooses another rule or other words, and means the same."""
+    if finding.layer is not Layer.model or not finding.place:
+        return []
+    return [past for past in history.dismissed if past.place == finding.place]
+
+
+def _releasing(finding: Finding, history: History) -> list[Past]:
+    """The fewest dismissals without which the finding would be raised: the newest first, those of its folder before."""
+    where = folder(finding.path)
+    newest = list(reversed(distinct(finding, history)))
+    gone: set[str] = set()
+    for past in sorted(newest, key=lambda past: folder(past.path) != where):
+        gone.add(past.fingerprint)
+        left = History([each for each in history.dismissed if each.fingerprint not in gone], history.taken_up)
+        if _is_raised(weighed(finding, left)):
+            break
+    return [past for past in history.dismissed if past.rule == finding.rule and past.fingerprint in gone]
+
+
+def _held(finding: Finding, why: Why, weight: Weight, releasing: Sequence[Past]) -> Held:
+    memories = tuple(dict.fromkeys(name for past in releasing if (name := shown(past))))
+    return Held(finding=finding, why=why, weight=weight, memories=memories, release=len(releasing))
+
+
+def releasing(finding: Finding, history: History) -> Sequence[Past]:
+    """The dismissals that are taken back when a person says that a finding which is held back does count."""
+    found = held(finding, history)
+    if found is None:
+        return ()
+    return _reworded(finding, history) if found.why is Why.reworded else _releasing(finding, history)

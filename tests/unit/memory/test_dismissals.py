@@ -1,0 +1,150 @@
+"""What is kept of dismissals: what they taught and doubted, what stands, and what people took up instead."""
+
+from datetime import UTC, datetime
+
+from domain.commands import Sender
+from domain.findings import Category, Finding, Layer, Severity
+from domain.holding import TakenUp
+from domain.ids import new_id
+from domain.memories import Archived, Memory
+from domain.runs import RepositoryRef
+from memory import dismissals, findings, memories
+from memory.database import Database
+from memory.tables import FindingRow
+from tests.rows import run_row
+from tests.unit.memories.test_confidence import memory
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
+OTHER = RepositoryRef(installation_id=1, id=11, owner="octo-org", name="other")
+CAROL = Sender(id=7, login="carol")
+
+
+def finding(name: str = "A", layer: Layer = Layer.model, path: str = "docs/a.py", **more: object) -> Finding:
+    return Finding(
+        id=f"F-{name}",
+        rule="model/race",
+        category=Category.correctness,
+        severity=Severity.warning,
+        confidence=0.9,
+        path=path,
+        line=3,
+        message="A race.",
+        layer=layer,
+        fingerprint=name,
+        trail="t",
+        place=f"place of {name}",
+    ).model_copy(update=more)
+
+
+async def found(database: Database, memory_id: str) -> Memory:
+    kept = await memories.find(database, memory_id)
+    assert kept is not None
+    return kept
+
+
+async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Database) -> None:
+    led = memory(0.5)
+    await memories.add(database, led)
+    one = finding(memories=(led.id,))
+    taught = await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON)
+    assert await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON) == taught
+    assert (await found(database, led.id)).confidence == 0.3
+    assert (await found(database, taught)).is_live
+
+
+async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) -> None:
+    led = memory(0.5)
+    await memories.add(database, led)
+    one = finding(memories=(led.id,))
+    assert await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON, learns=False) == ""
+    assert list(await dismissals.among(database, SHOP, ["A"])) == ["A"]
+    assert (await found(database, led.id)).confidence == 0.5
+    assert await memories.live(database, SHOP.id) == []
+    assert await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
+    assert not await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
+
+
+async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(database: Database) -> None:
+    await dismissals.add(database, SHOP, 1, finding("A"), CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 2, finding("B", Layer.static, rule="ruff/E501"), CAROL, "no", NOON)
+    await dismissals.add(database, OTHER, 3, finding("C"), CAROL, "no", NOON)
+
+    assert [past.name for past in await dismissals.like(database, SHOP, ["model/race"])] == ["F-A"]
+    assert [past.name for past in await dismissals.like(database, SHOP, [], ["place of A"])] == ["F-A"]
+    assert await dismissals.like(database, SHOP, [], ["place of B", ""]) == []  # a tool has no other words
+    assert [past.number for past in await dismissals.like(database, SHOP, ["ruff/E501"])] == [2]
+
+
+async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
+    taught = await dismissals.add(database, SHOP, 1, finding(), CAROL, "no", NOON)
+    assert await dismissals.undo_taught(database, OTHER, 1, taught, CAROL, NOON) == []
+    assert [past.name for past in await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
+    assert await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON) == []
+    assert await dismissals.taught_in(database, SHOP, taught) == {1}
+    assert await dismissals.among(database, SHOP, ["A"]) == {}
+    assert (await found(database, taught)).archived_why is Archived.forgotten
+
+
+async def _seen(database: Database, one: Finding, last_run: str, *, posted: bool = True) -> None:
+    async with database.transaction() as session:
+        session.add(
+            FindingRow(
+                id=new_id(),
+                repository_id=SHOP.id,
+                number=1,
+                name=one.id,
+                fingerprint=one.fingerprint,
+                trail=one.trail,
+                content=one.model_dump(mode="json"),
+                first_run="1",
+                last_run=last_run,
+                posted_by="1" if posted else None,
+                comment_id=None,
+                created_at=NOON,
+            )
+        )
+
+
+async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(database: Database) -> None:
+    async with database.transaction() as session:
+        session.add_all(
+            [
+                run_row("1", head_sha="a"),
+                run_row("2", head_sha="a", attempt=2),  # the same head once more: a model may say something else
+                run_row("3", head_sha="b", state="cancelled", reason="superseded"),
+            ]
+        )
+    gone = finding("GONE")
+    await _seen(database, gone, "1")
+    await _seen(database, finding("SILENT"), "1", posted=False)
+    await _seen(database, finding("OTHER", rule="model/security"), "1")
+    await _seen(database, finding("DISMISSED"), "1")
+    await dismissals.add(database, SHOP, 1, finding("DISMISSED"), CAROL, "no", NOON)
+    await dismissals.undo(database, SHOP, 1, finding("DISMISSED"), CAROL, NOON)
+    assert await findings.taken_up(database, SHOP.id, ["model/race"]) == []
+
+    async with database.transaction() as session:
+        session.add(run_row("4", head_sha="c"))
+    await _seen(database, finding("THERE"), "4")
+    assert await findings.taken_up(database, SHOP.id, ["model/race"]) == [TakenUp("model/race", "docs/a.py")]
+    assert await findings.taken_up(database, OTHER.id, ["model/race"]) == []
+
+
+async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None:
+    said = memory().model_copy(update={"repository_id": SHOP.id, "pinned": True, "source": "comment 1"})
+    kept, is_new = await memories.learn(database, SHOP, 1, said, CAROL, "comment 1")
+    repeated = said.model_copy(update={"id": new_id()})
+    assert is_new
+    assert await memories.learn(database, SHOP, 1, repeated, CAROL, "comment 1") == (kept, True)  # after a crash
+
+    again = repeated.model_copy(update={"content": "tests use  a real DATABASE", "source": "comment 2"})
+    for _ in range(2):
+        confirmed, is_new = await memories.learn(database, SHOP, 1, again, CAROL, "comment 2")
+        assert (confirmed.id, confirmed.confidence, is_new) == (said.id, 0.9, False)
+
+    other = again.model_copy(update={"content": "Tests use no database.", "source": "comment 3"})
+    assert (await memories.learn(database, SHOP, 1, other, CAROL, "comment 3"))[1]
+    assert await memories.forget(database, SHOP, 1, kept, CAROL, NOON)
+    assert not await memories.forget(database, SHOP, 1, kept, CAROL, NOON)
+    assert [each.id for each in await memories.live(database, SHOP.id)] == [other.id]

@@ -1,0 +1,183 @@
+"""When a finding that nobody dismissed is held back because its like was, and when it never is."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from domain.findings import Category, Finding, Layer, Severity
+from domain.holding import Held, Past, TakenUp, Why
+from domain.review import Review
+from safety.gates import is_grave
+from safety.holding import History, held, may_be_held, releasing, weighed
+from safety.verdict import with_dismissals
+from tests.unit.safety.test_history import review
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def finding(
+    path: str = "docs/new.py",
+    confidence: float = 0.95,
+    *,
+    rule: str = "ruff/E501",
+    category: Category = Category.style,
+    severity: Severity = Severity.warning,
+    layer: Layer = Layer.static,
+    fingerprint: str = "new",
+    place: str = "",
+) -> Finding:
+    return Finding(
+        id="F-ABCDEF",
+        rule=rule,
+        category=category,
+        severity=severity,
+        confidence=confidence,
+        path=path,
+        line=3,
+        message="Too long.",
+        layer=layer,
+        fingerprint=fingerprint,
+        trail="t",
+        place=place,
+    )
+
+
+def past(index: int, path: str = "docs/a.py", number: int = 1, rule: str = "ruff/E501", place: str = "") -> Past:
+    return Past(
+        id=f"d{index}",
+        number=number,
+        name=f"F-{index}",
+        rule=rule,
+        path=path,
+        fingerprint=f"f{index}",
+        place=place,
+        memory_id=f"01J0000000000000000000{index:04}",
+        by="carol",
+        reason="no",
+        at=NOON,
+    )
+
+
+def here(count: int, number: int = 1) -> list[Past]:
+    return [past(index, number=number) for index in range(count)]
+
+
+def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[Past]:
+    return [past(100 + index, "src/a.py", numbers[index % len(numbers)]) for index in range(count)]
+
+
+def kept(count: int, path: str = "docs/b.py") -> list[TakenUp]:
+    return [TakenUp("ruff/E501", path)] * count
+
+
+@pytest.mark.parametrize(
+    ("stated", "dismissed", "taken_up", "effective", "is_held"),
+    [
+        (0.95, [], [], 0.95, False),
+        (0.95, here(1), [], 0.75, False),
+        (0.95, here(3), [], 0.35, False),
+        (0.95, here(4), [], 0.15, True),
+        (0.95, here(9), [], 0.0, True),
+        (0.6, here(1), [], 0.4, False),
+        (0.6, here(2), [], 0.2, True),
+        (0.7, here(2), [], 0.3, False),  # not below
+        (0.4, here(1), [], 0.2, False),  # one dismissal is about one finding
+        (0.2, [], [], 0.2, False),  # what is unsure anyway is nobody's wish
+        (0.6, [past(1), past(1, number=2)], [], 0.4, False),  # the same finding counts once
+        (0.95, elsewhere(7), [], 0.25, True),
+        (0.95, elsewhere(6), [], 0.35, False),
+        (0.95, elsewhere(9, [1]), [], 0.95, False),  # only one pull request
+        (0.4, elsewhere(1), [], 0.4, False),
+        (0.95, [*here(3, 1), *elsewhere(1, [2])], [], 0.25, True),
+        (0.95, [*here(3, 1), *elsewhere(1, [1])], [], 0.35, False),
+        (0.95, here(4), kept(1), 0.25, True),
+        (0.95, here(4), kept(2), 0.35, False),
+        (0.95, here(4), kept(20), 0.95, False),  # never surer than stated
+        (0.95, here(4), kept(20, "src/b.py"), 0.15, True),  # what is liked elsewhere may be unwanted here
+        (0.95, [past(index, rule="ruff/F401") for index in range(9)], [], 0.95, False),
+        (0.95, [past(index, "docs/deep/a.py") for index in range(9)], [], 0.95, False),  # another folder
+    ],
+)
+def test_arithmetic(
+    stated: float, dismissed: list[Past], taken_up: list[TakenUp], effective: float, is_held: bool
+) -> None:
+    history = History(dismissed, taken_up)
+    assert weighed(finding(confidence=stated), history).effective == effective
+    assert (held(finding(confidence=stated), history) is not None) is is_held
+
+
+@pytest.mark.parametrize(
+    ("about", "may"),
+    [
+        ({"category": Category.security, "severity": Severity.critical}, False),
+        ({"category": Category.security, "severity": Severity.error}, False),
+        ({"category": Category.security, "severity": Severity.warning}, True),
+        ({"category": Category.dependencies, "severity": Severity.error, "layer": Layer.security}, False),
+        ({"category": Category.correctness, "severity": Severity.critical}, False),
+        ({"category": Category.correctness, "severity": Severity.error}, True),
+        ({"rule": "secret/aws-access-key", "severity": Severity.info}, False),
+    ],
+)
+def test_what_is_never_held_back(about: dict[str, object], may: bool) -> None:
+    found = finding().model_copy(update={**about, "place": "p"})
+    dismissed = [past(index, rule=found.rule, place="p") for index in range(20)]
+    assert may_be_held(found) is may
+    assert (held(found, History(dismissed)) is not None) is may
+    assert not (is_grave(found) and may)
+
+
+def model(rule: str = "model/logic-error", place: str = "p", confidence: float = 0.9) -> Finding:
+    return finding(rule=rule, layer=Layer.model, place=place, confidence=confidence, category=Category.correctness)
+
+
+def test_other_words_at_the_same_place_are_the_same() -> None:
+    history = History([past(1, "elsewhere/a.py", rule="model/race", place="p")])
+    found = held(model(), history)
+    assert found is not None
+    assert (found.why, found.release, found.memories) == (Why.reworded, 1, ("M-000001",))
+    assert [each.id for each in releasing(model(), history)] == ["d1"]
+    assert held(model(place="q"), history) is None
+    assert held(model(place=""), History([past(1, rule="model/race")])) is None
+    assert held(finding(place="p"), history) is None  # a tool means what it says
+
+
+def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> None:
+    dismissed = [past(1), past(2), past(3), past(50, "src/a.py", 2), past(4), past(5, number=2)]
+    history = History(dismissed)
+    found = held(finding(), history)
+    assert found is not None
+    assert found.weight.effective == 0.0
+    assert [each.id for each in releasing(finding(), history)] == ["d3", "d4", "d5"]
+    assert found.memories == ("M-000003", "M-000004", "M-000005")
+    left = [each for each in dismissed if each not in releasing(finding(), history)]
+    assert held(finding(), History(left)) is None
+    assert releasing(finding(), History(left)) == ()
+
+
+def test_held_back_does_not_count_and_comes_back() -> None:
+    found = finding(severity=Severity.error, category=Category.correctness)
+    before = review(found)
+    drawn = with_dismissals(before, set(), History(here(4)))
+    assert drawn.findings == ()
+    assert [each.finding for each in drawn.held] == [found]
+    assert drawn.conclusion == "success"
+    assert drawn.fingerprints == ["new"]
+
+    again = with_dismissals(drawn, set(), History(here(3)))
+    assert again.findings == (found,)
+    assert (again.held, again.conclusion) == ((), "failure")
+
+    dismissed = with_dismissals(drawn, {"new"}, History(here(4)))
+    assert (dismissed.dismissed, dismissed.held) == ((found,), ())
+
+
+def test_a_review_of_the_version_before_is_read() -> None:
+    stored = review(finding()).model_dump(mode="json", exclude={"held": True, "findings": {0: {"place", "memories"}}})
+    assert Review.model_validate(stored) == review(finding())
+
+
+def test_what_is_held_back_survives_being_stored() -> None:
+    found = held(finding(), History(here(4)))
+    assert found is not None
+    assert Held.model_validate(found.model_dump(mode="json")) == found
