@@ -190,6 +190,25 @@ class ChangesRequested(Command):
     sender: Sender
 
 
+class HearComment(Command):
+    """A person wrote on the diff of a pull request, in words and not by commands (SPEC M8, P5).
+
+    :param words: Markdown, nothing of it trusted; cut off where it is long.
+    :param path: the file it stands in; ``line`` is None where it is about none at head.
+    """
+
+    kind: Literal["hear_comment"] = "hear_comment"
+    repository: RepositoryRef
+    number: int
+    comment: CommentRef
+    words: str
+    path: str
+    line: int | None
+    head_sha: str
+    opened_by: int | None
+    sender: Sender
+
+
 class ReadMemoryFile(Command):
     """A push to the default branch may have changed the file with what people want remembered."""
 
@@ -219,6 +238,7 @@ AnyCommand = Annotated[
     | DecideGate
     | NoteThread
     | ChangesRequested
+    | HearComment
     | ReadMemoryFile
     | ChecksEnded,
     Field(discriminator="kind"),

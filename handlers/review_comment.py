@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from domain.commands import AnyCommand, Ignored
+from domain.commands import AnyCommand, HearComment, Ignored
 from domain.conversation import CommentKind, CommentRef
-from handlers.comments import PullRequest, Written, obey, unheard
+from domain.neutral import visible
+from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
 from handlers.payloads import Id, RepositoryEvent
+
+_LONGEST = 4_000  # characters of a comment that are kept to be read
 
 
 class _Comment(Written):
     created_at: datetime
     in_reply_to_id: Id | None = None
+    path: str
+    line: Id | None = None
 
 
 class _Event(RepositoryEvent):
@@ -27,7 +32,10 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     reference = CommentRef(
         kind=CommentKind.review_comment, id=comment.id, node_id=comment.node_id, thread=comment.in_reply_to_id
     )
-    return unheard(event, comment, "created") or obey(
+    ignored = unheard(event, comment, "created")
+    if ignored is not None:
+        return ignored
+    obeyed = obey(
         event,
         comment,
         reference,
@@ -35,4 +43,17 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         number=pull_request.number,
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
+    )
+    if obeyed != Ignored(reason=NO_COMMAND) or not visible(comment.body or "").strip():
+        return obeyed
+    return HearComment(
+        repository=event.where(),
+        number=pull_request.number,
+        comment=reference,
+        words=(comment.body or "")[:_LONGEST],
+        path=comment.path,
+        line=comment.line,
+        head_sha=pull_request.head.sha,
+        opened_by=pull_request.user.id if pull_request.user else None,
+        sender=event.sender.as_sender(),
     )

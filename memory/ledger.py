@@ -113,6 +113,33 @@ async def tell_of(
     tell(session, trace or f"{repository.id}", kind, now, source="person", payload=payload)
 
 
+async def note_feedback(
+    database: Database, trace: str, kind: EventType, payload: dict[str, Any], delivery: str, now: datetime
+) -> None:
+    """Record what a person let Forge know, once per delivery."""
+    same = select(EventRow.id).where(
+        EventRow.trace == trace, EventRow.type == kind.value, EventRow.payload["delivery"].as_string() == delivery
+    )
+    async with database.transaction() as session:
+        if await session.scalar(same.limit(1)) is None:
+            tell(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
+
+
+async def replies_in(database: Database, trace: str, thread: int) -> int:
+    """How often Forge replied to people's own words in a review thread during a run.
+
+    :param thread: id of the comment it began with.
+    """
+    replied = select(func.count()).where(
+        EventRow.trace == trace,
+        EventRow.type == EventType.feedback_replied.value,
+        EventRow.payload["thread"].as_integer() == thread,
+        EventRow.payload["replied"].as_boolean(),
+    )
+    async with database.transaction() as session:
+        return await session.scalar(replied) or 0
+
+
 async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
     """Record that somebody was refused what they asked for (SPEC W5)."""
     async with database.transaction() as session:

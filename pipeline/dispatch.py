@@ -1,7 +1,7 @@
 """What a delivery asks for, done: a short durable workflow that admits, supersedes and ends runs."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import structlog
 from pydantic import JsonValue, ValidationError
@@ -16,6 +16,7 @@ from domain.commands import (
     EndInstallation,
     EndIssue,
     EndPullRequest,
+    HearComment,
     LabelledIssue,
     NoteThread,
     ObeyComment,
@@ -43,17 +44,17 @@ from pipeline.deciding import Saying, decide
 from pipeline.ending import Ending
 from pipeline.gates import refresh
 from pipeline.going_on import go_on, queue
+from pipeline.hearing import hear
 from pipeline.journal import WorkflowJournal
+from pipeline.judged import go_on_where_judged
 from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
-from pipeline.owning import tell_owner
 from pipeline.services import Services
 from pipeline.signs import open_sign
 from pipeline.standing import give_ok, look
 from pipeline.test_run import queue_test, run_of
 from pipeline.threads import note
 from safety.authority import authorise
-from safety.gates import UNASKED
 
 log = structlog.get_logger(__name__)
 
@@ -124,6 +125,12 @@ class Dispatch:
                 return await Obedience(self._services, self._journal, self, self._guid, command).execute()
             case DecideGate():
                 return await self._answer(command)
+            case NoteThread() | ChangesRequested() | HearComment() | ReadMemoryFile() | ChecksEnded():
+                return await self._note(command)
+
+    async def _note(self, command: NoteThread | ChangesRequested | HearComment | ReadMemoryFile | ChecksEnded) -> str:
+        """Take note of what somebody let be known without asking for anything."""
+        match command:
             case NoteThread():
                 outcome = await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
                 await self.go_on(command.repository, command.number, is_judged=True)
@@ -131,6 +138,8 @@ class Dispatch:
                 return str(outcome)
             case ChangesRequested():
                 return await messages.take(self._services, self._journal, command, self._guid)
+            case HearComment():
+                return await hear(self._services, self._journal, command, self._guid)
             case ReadMemoryFile():
                 return str(await self._journal.step("read the memory file", lambda: self._read_memory_file(command)))
             case ChecksEnded():
@@ -186,38 +195,8 @@ class Dispatch:
         return found is not None
 
     async def go_on(self, repository: RepositoryRef, number: int, is_judged: bool) -> None:
-        """Let a run that waits for people look whether it still has to.
-
-        :param is_judged: a finding was judged; an answered gate is found in any case.
-        """
-        waiting = await self._journal.step("does a run wait", lambda: self._at_gate(repository, number, is_judged))
-        if waiting is not None:
-            run, cause = cast(list[Any], waiting)
-            await go_on(Run.model_validate(run), str(cause))
-        if is_judged:
-            await tell_owner(self._services, self._journal, repository, number, self._guid)
-
-    async def _at_gate(self, repository: RepositoryRef, number: int, is_judged: bool) -> JsonValue:
-        """The run that waits here, and what makes it go on: the gate this delivery answered, as the sweep calls it."""
-        past = await runs.of_pull_request(self._services.database, repository.id, number)
-        last = past[0].run if past else None
-        if last is not None and is_judged and await self._has_more_to_ask(last):
-            return [last.model_dump(mode="json"), self._guid]
-        about_to_wait = is_judged and last is not None and not last.state.is_final  # it may have asked before that
-        if last is None or (last.reason is not ReasonCode.gate and not about_to_wait):
-            return None
-        asked = await gates.of_run(self._services.database, last.id)
-        mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == self._guid]
-        if not mine and not is_judged:
-            return None
-        return [last.model_dump(mode="json"), mine[-1] if mine else self._guid]
-
-    async def _has_more_to_ask(self, run: Run) -> bool:
-        """Whether a dismissal took away what blocked, so that a run that was over has to ask what it had not asked."""
-        if run.state is not RunState.completed or not await runs.is_current(self._services.database, run):
-            return False
-        review = await checkpoints.load_review(self._services.database, run)
-        return review is not None and any(reason.code == UNASKED for reason in review.reasons)
+        """See :func:`pipeline.judged.go_on_where_judged`."""
+        await go_on_where_judged(self._services, self._journal, self._guid, repository, number, is_judged=is_judged)
 
     async def _answer(self, command: DecideGate) -> str:
         """Do what a button of a gate's check says."""

@@ -15,6 +15,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
+from domain.commands import HearComment
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from domain.runs import RunState
@@ -24,10 +25,11 @@ from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
+from pipeline.hearing import Hearing
 from pipeline.issue_run import IssueRun, has_ended
 from pipeline.journal import WAKE
 from pipeline.last_word import say
-from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, LAST_WORD, RUN, RUNS, TEST, TESTS
+from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, HEAR, HEARINGS, LAST_WORD, RUN, RUNS, TEST, TESTS
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
@@ -37,6 +39,7 @@ from pipeline.test_run import HeadTest
 log = structlog.get_logger(__name__)
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
+_HEARINGS_AT_ONCE = 4  # in this process: each waits for a model
 _TESTS_AT_ONCE = 2  # that somebody asked for, in this process: each takes processors and a gigabyte
 HEARTBEAT = 5.0  # seconds
 
@@ -75,6 +78,7 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
     common: dict[str, Any] = {"polling_interval_sec": settings.polling, "on_conflict": "always_update"}
     queues.register_queue(DELIVERIES, worker_concurrency=200, **common)
     queues.register_queue(TESTS, partition_concurrency=1, worker_concurrency=_TESTS_AT_ONCE, **common)
+    queues.register_queue(HEARINGS, partition_concurrency=1, worker_concurrency=_HEARINGS_AT_ONCE, **common)
     queues.register_queue(RUNS, partition_concurrency=1, worker_concurrency=settings.concurrent_runs, **common)
 
 
@@ -110,6 +114,7 @@ class WorkflowEngine:
         await asyncio.to_thread(prepare, self._engine, self._settings)
         DBOS(config=self._config())
         self._register()
+        self._register_beside()
         DBOS.launch()
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
 
@@ -183,6 +188,16 @@ class WorkflowEngine:
                 kind = IssueRun if run.is_of_issue else ReviewRun
                 return await kind(services, run, DBOS.workflow_id).execute()
 
+        @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
+        async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
+
+    def _register_beside(self) -> None:
+        """What happens on a run's account beside it."""
+        services = self._services
+
         @DBOS.workflow(name=TEST, max_recovery_attempts=_RECOVERIES)
         async def test(run_id: str, occasion: str) -> str:  # pyright: ignore[reportUnusedFunction]
             with self._working():
@@ -190,6 +205,15 @@ class WorkflowEngine:
                 if run is None:
                     return "unknown run"
                 return await HeadTest(services, run, occasion, DBOS.workflow_id or "").execute()
+
+        @DBOS.workflow(name=HEAR, max_recovery_attempts=_RECOVERIES)
+        async def read(run_id: str, guid: str, said: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                if run is None:
+                    return "unknown run"
+                command = HearComment.model_validate_json(said)
+                return await Hearing(services, run, command, guid, DBOS.workflow_id or "").execute()
 
         @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
@@ -201,12 +225,6 @@ class WorkflowEngine:
                     await go_on(run, f"look {count}")
                     return "looks again"
                 return await Acting(services, run, count, DBOS.workflow_id).execute()
-
-        @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
-        async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock

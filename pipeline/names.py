@@ -8,4 +8,6 @@ LAST_WORD = "last_word"  # the workflow that closes the check of a run that ende
 ACTING = "acting"  # the workflow of one look at what may be done unasked with a reviewed head
 RUN = "review_run"  # the workflow of one review
 TESTS = "tests"  # the queue for tests that were asked for, partitioned by pull request
+HEARINGS = "hearings"  # the queue for replies that are to be read, partitioned by pull request
+HEAR = "hear"  # the workflow of reading one
 TEST = "test"  # the workflow of one testing of a head that was asked for

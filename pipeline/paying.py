@@ -74,9 +74,7 @@ class Paying:
         :raises AtGate: if it waits for that person.
         """
         while True:
-            answer = kind.model_validate(
-                await self._journal.step(f"ask: {key}", lambda: self._answer(key, name, kind, call))
-            )
+            answer = await self.ask_alone(key, name, kind, call)
             if answer.refusal is None or answer.refusal.gate is None:
                 return answer
             stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
@@ -85,6 +83,10 @@ class Paying:
                 raise AtGate(gate)
             if gate.state is not GateState.approved:
                 return answer
+
+    async def ask_alone(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
+        """An answer; one that is refused stays refused, for what no person should be bothered with. See :meth:`ask`."""
+        return kind.model_validate(await self._journal.step(f"ask: {key}", lambda: self._answer(key, name, kind, call)))
 
     async def _answer(self, key: str, name: str, kind: type[P], call: Call[P]) -> JsonValue:
         """What the model says, or what it said in this run before; or what stopped it from being asked."""

@@ -35,7 +35,8 @@ def review_comment(
     body: str, action: str = "created", sender: dict[str, Any] = ANN, reply_to: int | None = None, **more: Any
 ) -> dict[str, Any]:
     reply = {} if reply_to is None else {"in_reply_to_id": reply_to}
-    return _event(action, sender, pull_request=_pull(), comment={**_written(body, sender), **reply, **more})
+    comment = {**_written(body, sender), "path": "app.py", "line": 3, **reply, **more}
+    return _event(action, sender, pull_request=_pull(), comment=comment)
 
 
 def review(body: str | None, action: str = "submitted", sender: dict[str, Any] = ANN, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from domain.commands import ChangesRequested, Ignored, NoteThread, ObeyComment, Sender
+from domain.commands import ChangesRequested, HearComment, Ignored, NoteThread, ObeyComment, Sender
 from domain.conversation import CommentKind, CommentRef
 from domain.slash import Dismiss, Mistake, Plain, Problem, Verb
 from handlers import translate
@@ -50,6 +50,18 @@ def test_a_comment_that_begins_a_thread_must_name_the_finding() -> None:
     [made] = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug")).asked
     assert isinstance(made, Mistake)
     assert made.problem is Problem.no_finding
+
+
+def test_words_on_the_diff_without_a_command() -> None:
+    made = translate("pull_request_review_comment", review_comment("Is that so?", reply_to=21), APP_ID)
+    assert isinstance(made, HearComment)
+    assert (made.words, made.path, made.line, made.comment.thread) == ("Is that so?", "app.py", 3, 21)
+    assert (made.opened_by, made.head_sha) == (6, HEAD)
+
+
+@pytest.mark.parametrize("words", ["", "\u200b", " \n "])
+def test_a_comment_that_shows_nothing_says_nothing(words: str) -> None:
+    assert _reason("pull_request_review_comment", review_comment(words, reply_to=21)) == "no_command"
 
 
 def test_a_review_that_requests_changes_in_words() -> None:
