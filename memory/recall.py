@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import TextClause, case, select, text, update
+from sqlalchemy import TextClause, select, text, update
 from sqlalchemy.orm import Session
 
 from domain import ranking
@@ -19,7 +19,7 @@ from memory.database import Connection, Database, insert_new
 from memory.memories import of_row, within
 from memory.tables import MemoryRow, RecallRow
 
-__all__ = ["Asked", "Recalled", "came_of", "note", "recall"]
+__all__ = ["Asked", "Recalled", "helped", "note", "recall", "settle", "told"]
 
 _MOST_TAGS = 32
 _TAG = 200  # characters of a tag that count, as in migration 0009
@@ -128,22 +128,44 @@ async def note(
         {"run_id": run_id, "task": task, "memory_id": each.memory.id, "phase": phase.value, "rank": rank, "at": now}
         for rank, each in enumerate(recalled, start=1)
     ]
-    told = insert_new(database.dialect, RecallRow).values(rows).returning(RecallRow.memory_id)
+    noted = insert_new(database.dialect, RecallRow).values(rows).returning(RecallRow.memory_id)
     accessed = {"last_accessed": now, "access_count": MemoryRow.access_count + 1}
 
     def keep(connection: Connection) -> None:
-        new = connection.scalars(told).all()
+        new = connection.scalars(noted).all()
         connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
 
     await database.at_once(keep)
 
 
-async def came_of(database: Database, run_id: str, task: str, helped: Collection[str], now: datetime) -> None:
-    """Keep which of the memories a task was told helped it, by their ids; the others were ignored.
+async def told(database: Database, run_id: str, task: str) -> Sequence[Memory]:
+    """The memories that a task of a run was told, best first, whatever became of them since."""
+    query = (
+        select(MemoryRow)
+        .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
+        .where(RecallRow.run_id == run_id, RecallRow.task == task)
+        .order_by(RecallRow.rank)
+    )
+    async with database.transaction() as session:
+        return [of_row(row) for row in await session.scalars(query)]
+
+
+async def helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
+    """Keep which of the memories a task was told helped it.
 
     It changes the confidence of none: that follows from uses (:func:`memory.memories.use`).
     """
-    outcome = case((RecallRow.memory_id.in_(helped), HELPED), else_=IGNORED)
-    ended = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.task == task)
+    which = update(RecallRow).where(
+        RecallRow.run_id == run_id, RecallRow.task == task, RecallRow.memory_id.in_(ids), RecallRow.outcome != HELPED
+    )
     async with database.transaction() as session:
-        await session.execute(ended.values(outcome=outcome, known_at=now))
+        await session.execute(which.values(outcome=HELPED, known_at=now))
+
+
+async def settle(database: Database, run_id: str, now: datetime) -> Sequence[str]:
+    """Keep, once a run is over, that what did not help it was ignored; the ids of what helped it."""
+    rest = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.outcome == "")
+    which = select(RecallRow.memory_id).where(RecallRow.run_id == run_id, RecallRow.outcome == HELPED).distinct()
+    async with database.transaction() as session:
+        await session.execute(rest.values(outcome=IGNORED, known_at=now))
+        return (await session.scalars(which)).all()

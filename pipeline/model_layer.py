@@ -28,11 +28,12 @@ from domain.configuration import Configuration
 from domain.errors import CodeAccessError
 from domain.findings import Finding, Layer, place
 from domain.gates import digest
+from domain.memories import Memory
 from domain.ports import PullRequest, Purse
 from domain.redaction import outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
-from memory import checkpoints, permits
+from memory import checkpoints, permits, recall
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
 from pipeline.recalling import About
@@ -172,7 +173,8 @@ class ModelLayer:
             for finding in findings_of(answer, question, change, versions, found, redact=outgoing)
         ]
         lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
-        candidates = tuple(place(unquoted(finding), change) for finding in identified(raw, lines))
+        lessons = await recall.told(self._services.database, self._run.id, Phase.review.value)
+        candidates = tuple(_taught(place(unquoted(each), change), lessons) for each in identified(raw, lines))
         second = second_look(candidates, change, versions, checked.findings, redact=outgoing)
         gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
         return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
@@ -238,6 +240,12 @@ _NEEDS_OK = (
     "this is a stranger's head. A person with write access looks at it and writes `/forge review`; "
     "that is the ok for this head alone."
 )
+
+
+def _taught(finding: Finding, lessons: Sequence[Memory]) -> Finding:
+    """The finding with the memories that it names as what led to it."""
+    named = Told(lessons=tuple(lessons)).named_in(finding.message)
+    return finding.model_copy(update={"memories": tuple(each.id for each in named)}) if named else finding
 
 
 def _digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:

@@ -15,7 +15,7 @@ from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
 from memory import checkpoints, findings, gates, ladder, runs
-from pipeline import acting, threads
+from pipeline import acting, signals, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
 from pipeline.drawing import EXAMINED, Drawing
@@ -202,7 +202,9 @@ class ReviewRun(Running):
         if review is None or not await runs.is_current(self._services.database, self._run):
             return []
         try:
-            return [*await threads.settle(self._services, self._run, review, gone)]
+            settled = await threads.settle(self._services, self._run, review, gone)
+            await signals.note(self._services, self._run, review, self._drawing.mirror)
+            return [*settled]
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
             return []

@@ -15,6 +15,7 @@ from pipeline.gates import AtGate, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.purging import purge_copies
+from pipeline.recalling import settle
 from pipeline.services import Services
 from pipeline.telling import Telling
 
@@ -146,6 +147,7 @@ class Running(ABC):
             raise superseded(self._run)
         if target.is_final:
             await self._close_books()
+            await settle(self._services, self._run, succeeded=reason in _SUCCESSES)
         return None
 
     async def _close_books(self) -> None:
@@ -187,6 +189,10 @@ async def said(saying: Awaitable[None]) -> JsonValue:
     """A step that answers nothing."""
     await saying
     return None
+
+
+_SUCCESSES = frozenset({ReasonCode.proposed, ReasonCode.planned})
+"""A review is none: whether what led it to a finding was right, people say."""
 
 
 def _reason(error: ForgeError) -> ReasonCode:

@@ -5,6 +5,7 @@ reason. The baseline is the same sequence with ``memory: {enabled: false}``, whe
 alone. No model takes part: what one says in a replay would be made up here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,7 @@ async def test_replay(tmp_path: Path) -> None:
         assert on.true == off.true
 
 
-async def _replayed(folder: Path, name: str, changes: tuple[Change, ...] | list[Change], settings: str) -> Raised:
+async def _replayed(folder: Path, name: str, changes: Sequence[Change], settings: str) -> Raised:
     folder.mkdir()
     url = fresh("sqlite", folder)
     raised = Raised([], [], sum(len(change.right) for change in changes))

@@ -15,8 +15,9 @@ from domain import memories as rules
 from domain.memories import Archived, Kind, Memory, Origin, Scope, Use
 from domain.runs import Phase, RepositoryRef
 from memory import memories
+from memory import recall as recalls
 from memory.database import Database, begin, sync_engine
-from memory.recall import Asked, came_of, note, recall
+from memory.recall import Asked, helped, note, recall, settle
 from memory.tables import MemoryRow, RecallRow
 from tests.unit.memories.test_confidence import NOON, WEEK
 
@@ -301,16 +302,19 @@ async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
     for task in ("plan", "review"):
         await note(database, "run", Phase.review, task, found, NOON)
     for _ in range(2):
-        await came_of(database, "run", "review", [one.id, "unknown"], NOON + WEEK)
+        await helped(database, "run", "review", [one.id, "unknown"], NOON + WEEK)
+    assert [each.id for each in await recalls.told(database, "run", "plan")] == [each.memory.id for each in found]
+    for _ in range(2):
+        assert await settle(database, "run", NOON + 2 * WEEK) == [one.id]
 
     async with database.transaction() as session:
         rows = (await session.scalars(select(RecallRow).order_by(RecallRow.task, RecallRow.rank))).all()
         sure = (await session.scalars(select(MemoryRow.confidence))).all()
     assert [(row.task, row.outcome, row.known_at) for row in rows] == [
-        ("plan", "", None),
-        ("plan", "", None),
+        ("plan", "ignored", NOON + 2 * WEEK),
+        ("plan", "ignored", NOON + 2 * WEEK),
         ("review", "helped", NOON + WEEK),
-        ("review", "ignored", NOON + WEEK),
+        ("review", "ignored", NOON + 2 * WEEK),
     ]
     assert sure == [0.7, 0.7]
 
@@ -324,7 +328,8 @@ async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database)
         now = NOON + run * timedelta(hours=4)
         found = await recall(database, Asked(SHOP, "cart"), now)
         await note(database, f"run {run}", Phase.review, "review", found, now)
-        await came_of(database, f"run {run}", "review", [used.id], now)
+        await helped(database, f"run {run}", "review", [used.id], now)
+        await settle(database, f"run {run}", now)
         if run % 42 == 0:  # once a week
             await memories.use(database, [used.id], Use.applied, f"run {run}", now)
         last.update({each.memory.id: run for each in found})

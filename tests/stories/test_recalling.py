@@ -1,0 +1,101 @@
+"""What is remembered is told to agents, and what becomes of that."""
+
+import re
+from datetime import UTC, datetime
+
+from agents.scripted import ScriptedModel
+from domain.events import EventType
+from domain.memories import Kind, Memory, Origin
+from domain.runs import RepositoryRef
+from memory import ledger, memories
+from simulator.state import Repository
+from tests.stories.driver import Story
+from tests.stories.test_model import PAY, claim, finds
+
+MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
+
+
+async def _taught(told: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
+    where = RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name="shop")
+    now = datetime.now(UTC)
+    taught = Memory(
+        id=MEMORY_ID,
+        installation_id=where.installation_id,
+        repository_id=where.id,
+        kind=Kind.semantic,
+        content=content,
+        context="billing",
+        tags=("billing/pay.py",),
+        confidence=0.7,
+        origin=Origin.person,
+        source="a test",
+        created_at=now,
+        used_at=now,
+    )
+    await memories.add(told.forge.services.database, taught)
+    return taught
+
+
+def _says(model: ScriptedModel, words: str) -> None:
+    finds(model)
+    model.when("len(prices)", {"findings": [{**claim(), "message": words}]})
+
+
+async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: ScriptedModel) -> None:
+    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    taught = await _taught(read, repository)
+    _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.shown}).")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
+    await read.rest()
+    [asked] = [call.content for call in model.calls if "== candidates" not in call.content]
+    assert f"- {taught.shown} [billing] Totals of nothing are 0: say so." in asked.split("BEGIN ")[0]
+    [comment] = read.comments(pull)
+    assert taught.shown in comment.body
+    found = await memories.find(read.forge.services.database, taught.id)
+    assert found is not None
+    assert found.confidence == 0.7  # that it was told, and named, makes it no surer
+
+    [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)[:1]
+    mended = PAY.replace("sum(prices) / len(prices)", "sum(prices) / len(prices) if prices else 0.0")
+    model.when("if prices", {"findings": [], "earlier": [{"id": name, "gone": True}]})
+    await alice.push(repository, "feature", {"billing/pay.py": mended})
+    await read.rest()
+    found = await memories.find(read.forge.services.database, taught.id)
+    events = [event for run in await read.runs() for event in await ledger.replay(read.forge.services.database, run.id)]
+    taken = [event.payload for event in events if event.type is EventType.feedback_taken_up]
+    assert [(each["path"], each["how"]) for each in taken] == [("billing/pay.py", "fixed")]
+    assert found is not None
+    assert found.confidence == 0.8
+
+
+async def test_a_dismissed_finding_makes_its_memory_doubtful(read: Story, model: ScriptedModel) -> None:
+    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    carol = read.github.user("carol")
+    read.github.grant(repository, carol, "write")
+    taught = await _taught(read, repository)
+    _says(model, f"Totals of nothing are 0 here ({taught.shown}).")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
+    await read.rest()
+    [comment] = read.comments(pull)
+    await carol.reply(comment, "/forge dismiss not any more")
+    await read.rest()
+    read.thread_answers(pull, comment)
+    read.questions(pull)
+    found = await memories.find(read.forge.services.database, taught.id)
+    assert found is not None
+    assert found.confidence == 0.5
+
+
+async def test_nothing_is_told_where_memory_is_off_or_elsewhere(read: Story, model: ScriptedModel) -> None:
+    off = {"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": "memory: {enabled: false}\n"}
+    for name, files in (("octo-org/off", off), ("octo-org/other", {"README.md": "# Other\n", "tests/t.py": ""})):
+        repository, alice = read.repository(files, name)
+        if name.endswith("off"):
+            await _taught(read, repository)
+        await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+        await alice.open_pull_request(repository, "feature", title="Add totals")
+        await read.rest()
+    assert len(model.calls) == 2
+    assert all("M-" not in call.content and "Learned here" not in call.content for call in model.calls)
