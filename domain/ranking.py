@@ -6,8 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from heapq import nlargest
+from typing import TypeVar
 
 from domain.memories import Memory, confidence, spent
+
+Key = TypeVar("Key", int, str)  # of a memory; the newer, the higher
 
 MOST_TERMS = 16
 CANDIDATES = 50  # of each ranking; what is behind them is as good as not found
@@ -65,13 +69,13 @@ def _tells(word: str) -> bool:
     return not is_short and word not in _STOP
 
 
-def by_words(held: Mapping[str, int]) -> Mapping[str, int]:
+def by_words(held: Mapping[Key, int]) -> Mapping[Key, int]:
     """The places of memories by what they hold of what was asked: a rare word says more than one that many hold.
 
     How rare a word is, is counted among these memories alone, so that no other repository's have a part in it.
 
-    :param held: by id, the words it holds as bits of a number.
-    :return: by id, from 1; those that are equally good share a place.
+    :param held: by the memory's key, the words it holds as bits of a number.
+    :return: by key, from 1; those that are equally good share a place.
     """
     alike = Counter(held.values())
     weights = _weights(alike)
@@ -94,12 +98,12 @@ def _weights(alike: Mapping[int, int]) -> Mapping[int, float]:
     return {bit: math.log1p(total / count) for bit, count in counts.items()}
 
 
-def places(worth: Mapping[str, float]) -> Mapping[str, int]:
+def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:
     """The places of the best :data:`CANDIDATES`, from 1; the newest of those that share one."""
-    levels: dict[float, list[str]] = defaultdict(list)
+    levels: dict[float, list[Key]] = defaultdict(list)
     for each, value in worth.items():
         levels[value].append(each)
-    found: dict[str, int] = {}
+    found: dict[Key, int] = {}
     for value in sorted(levels, reverse=True):
         room = CANDIDATES - len(found)
         if room <= 0:
@@ -108,19 +112,22 @@ def places(worth: Mapping[str, float]) -> Mapping[str, int]:
     return found
 
 
-def fused(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
-    """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
-    scores: dict[str, float] = defaultdict(float)
+def fused(rankings: Iterable[Mapping[Key, int]]) -> Mapping[Key, float]:
+    """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+
+    :return: the best :data:`CANDIDATES`.
+    """
+    scores: dict[Key, float] = defaultdict(float)
     for ranking in rankings:
         for each, place in ranking.items():
             scores[each] += 1 / (_K + place)
-    return scores
+    return dict(nlargest(CANDIDATES, scores.items(), key=lambda item: (item[1], item[0])))
 
 
-def best(found: Iterable[Memory], scores: Mapping[str, float], now: datetime, limit: int) -> Sequence[Recalled]:
+def best(found: Iterable[Recalled], now: datetime, limit: int) -> Sequence[Recalled]:
     """The memories that fit best, of those that still hold."""
-    standing = [each for each in found if spent(each, now) is None]
-    weighed = [Recalled(each, scores[each.id] * weight(each, now)) for each in standing]
+    standing = (each for each in found if spent(each.memory, now) is None)
+    weighed = [Recalled(each.memory, each.score * weight(each.memory, now)) for each in standing]
     return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import TextClause, select, text, update
+from sqlalchemy import BigInteger, String, column, select, table, text, update
 from sqlalchemy.orm import Session
 
 from domain import ranking
@@ -51,24 +51,33 @@ async def recall(database: Database, asked: Asked, now: datetime) -> Sequence[Re
     def find(connection: Connection) -> Sequence[Recalled]:
         held = _held(connection, asked, words, tags)
         every = (1 << len(words)) - 1
-        by_words = ranking.by_words({each: bits & every for each, bits in held.items()})
-        by_tags = ranking.by_words({each: bits >> len(words) for each, bits in held.items()} if tags else {})
+        by_words = ranking.by_words({number: bits & every for number, bits in held.items()})
+        by_tags = ranking.by_words({number: bits >> len(words) for number, bits in held.items()} if tags else {})
         scores = ranking.fused([by_words, by_tags])
-        return ranking.best(_live(connection, asked, scores.keys()), scores, now, asked.limit)
+        return ranking.best(_live(connection, asked, scores), now, asked.limit)
 
     return await database.at_once(find)
 
 
-def _live(connection: Connection, asked: Asked, ids: Collection[str]) -> Sequence[Memory]:
+def _live(connection: Connection, asked: Asked, scores: Mapping[int, float]) -> Sequence[Recalled]:
     """Those of the memories that the repository may see. Here the scope is held; marks only make that quick."""
-    seen = within(asked.repository, organisation=asked.organisation)
-    query = select(MemoryRow).where(MemoryRow.id.in_(ids), seen, MemoryRow.archived_at.is_(None))
+    numbers = table(
+        "memory_words_ids" if connection.dialect.name == "sqlite" else "memory_words",
+        column("number", BigInteger),
+        column("memory_id", String),
+    )
+    query = (
+        select(MemoryRow, numbers.c.number)
+        .join(numbers, numbers.c.memory_id == MemoryRow.id)
+        .where(numbers.c.number.in_(scores.keys()), MemoryRow.archived_at.is_(None))
+        .where(within(asked.repository, organisation=asked.organisation))
+    )
     with Session(connection) as session:
-        return [of_row(row) for row in session.scalars(query)]
+        return [Recalled(of_row(row), scores[number]) for row, number in session.execute(query)]
 
 
-def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]) -> Mapping[str, int]:
-    """What the memories of the scope hold of words and tags: by id, a bit for each, words first."""
+def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]) -> Mapping[int, int]:
+    """What the memories of the scope hold of words and tags: by their numbers, a bit for each, words first."""
     scope = [f"r{asked.repository.id}"]
     if asked.organisation:
         scope.append(f"i{asked.repository.installation_id}")
@@ -79,24 +88,23 @@ def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequ
 
 def _held_in_sqlite(
     connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
-) -> Mapping[str, int]:
-    within_scope = f"marks : ({' OR '.join(scope)})"
+) -> Mapping[int, int]:
+    """The bits are put together here: SQLite would sort for that."""
     asked = [*(f'words : "{word}"' for word in words), *(f"marks : {mark}" for mark in marks)]
     each = (
         f"SELECT rowid AS number, {1 << place} AS bit FROM memory_words WHERE memory_words MATCH :asked{place}"
         for place in range(len(asked))
     )
-    query = text(
-        "SELECT memory_id, sum(bit) AS held FROM (" + " UNION ALL ".join(each) + ")"
-        " JOIN memory_words_ids USING (number) GROUP BY number"
-    )
-    values = {f"asked{place}": f"{within_scope} AND {one}" for place, one in enumerate(asked)}
-    return _by_id(connection, query, values)
+    values = {f"asked{place}": f"marks : ({' OR '.join(scope)}) AND {one}" for place, one in enumerate(asked)}
+    held: dict[int, int] = {}
+    for number, bit in connection.execute(text(" UNION ALL ".join(each)), values).all():
+        held[number] = held.get(number, 0) | bit
+    return held
 
 
 def _held_in_postgresql(
     connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
-) -> Mapping[str, int]:
+) -> Mapping[int, int]:
     """Words are made lexemes first: a query made within the search would be made anew for each row."""
     lexemes = text("SELECT plainto_tsquery('english', word)::text FROM unnest(CAST(:words AS text[])) AS word")
     found = [*connection.scalars(lexemes, {"words": list(words)}), *(f"'@{mark}'" for mark in marks)]
@@ -105,17 +113,13 @@ def _held_in_postgresql(
         return {}
     bits = (f"CAST(words @@ CAST(:asked{place} AS tsquery) AS int) * {1 << place}::bigint" for place in asked)
     query = text(
-        f"SELECT memory_id, {' + '.join(bits)} AS held FROM memory_words"
+        f"SELECT number, {' + '.join(bits)} AS held FROM memory_words"
         " WHERE words @@ CAST(:anything AS tsquery) AND words @@ CAST(:scope AS tsquery)"
     )
     values = {f"asked{place}": lexeme for place, lexeme in asked.items()}
     values["anything"] = " | ".join(f"({lexeme})" for lexeme in asked.values())
     values["scope"] = " | ".join(f"'@{mark}'" for mark in scope)
-    return _by_id(connection, query, values)
-
-
-def _by_id(connection: Connection, query: TextClause, values: Mapping[str, str]) -> Mapping[str, int]:
-    return {row.memory_id: row.held for row in connection.execute(query, values)}
+    return {row.number: row.held for row in connection.execute(query, values)}
 
 
 async def note(

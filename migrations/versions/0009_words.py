@@ -76,7 +76,13 @@ _POSTGRESQL = (
     $$
     """,
     # Without fastupdate: a list of what is not yet sorted in would be read by every search.
-    "CREATE TABLE memory_words (memory_id varchar PRIMARY KEY, words tsvector NOT NULL)",
+    """
+    CREATE TABLE memory_words (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        memory_id varchar NOT NULL UNIQUE,
+        words tsvector NOT NULL
+    )
+    """,
     "CREATE INDEX memory_words_by_word ON memory_words USING gin (words) WITH (fastupdate = off)",
     """
     CREATE FUNCTION memory_words_keep() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -85,7 +91,7 @@ _POSTGRESQL = (
             DELETE FROM memory_words WHERE memory_id = old.id;
         END IF;
         IF TG_OP <> 'DELETE' AND new.archived_at IS NULL THEN
-            INSERT INTO memory_words VALUES (new.id, memory_words_of(new));
+            INSERT INTO memory_words (memory_id, words) VALUES (new.id, memory_words_of(new));
         END IF;
         RETURN NULL;
     END
@@ -95,7 +101,10 @@ _POSTGRESQL = (
     CREATE TRIGGER memory_words_kept AFTER INSERT OR DELETE OR {_CHANGED}
     FOR EACH ROW EXECUTE FUNCTION memory_words_keep()
     """,
-    "INSERT INTO memory_words SELECT id, memory_words_of(memories) FROM memories WHERE archived_at IS NULL",
+    """
+    INSERT INTO memory_words (memory_id, words)
+    SELECT id, memory_words_of(memories) FROM memories WHERE archived_at IS NULL ORDER BY id
+    """,
 )
 _POSTGRESQL_UNDONE = (
     "DROP TRIGGER memory_words_kept ON memories",

@@ -6,6 +6,7 @@ import pytest
 
 from domain import ranking
 from domain.memories import Memory
+from domain.ranking import Recalled
 from tests.unit.memories.test_confidence import NOON, memory
 
 
@@ -82,7 +83,8 @@ def test_the_best_are_in_order_and_still_hold() -> None:
     def named(name: str, confidence: float) -> Memory:
         return memory(confidence).model_copy(update={"id": name})
 
-    found = [named("a", 0.5), named("b", 1.0), named("c", 0.1), named("d", 0.5)]
-    best = ranking.best(found, {"a": 0.02, "b": 0.01, "c": 1.0, "d": 0.02}, NOON, 2)
-    assert [each.memory.id for each in best] == ["d", "a"]
-    assert [each.memory.id for each in ranking.best(found, dict.fromkeys("abcd", 0.01), NOON, 9)] == ["b", "d", "a"]
+    found = {"a": (0.5, 0.02), "b": (1.0, 0.01), "c": (0.1, 1.0), "d": (0.5, 0.02)}
+    recalled = [Recalled(named(name, sure), score) for name, (sure, score) in found.items()]
+    assert [each.memory.id for each in ranking.best(recalled, NOON, 2)] == ["d", "a"]
+    alike = [Recalled(each.memory, 0.01) for each in recalled]
+    assert [each.memory.id for each in ranking.best(alike, NOON, 9)] == ["b", "d", "a"]

@@ -1,0 +1,146 @@
+"""What a recall takes among 1,000, 10,000 and 100,000 memories, against the bare text search of the database."""
+
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, text
+from ulid import ULID
+
+from domain.runs import Phase, RepositoryRef
+from memory.database import Connection, Database
+from memory.recall import Asked, note, recall
+from memory.tables import MemoryRow
+from tests.databases import Backend, drop, fresh
+
+ROUNDS, WORDS, ASKED, NOW = 60, 5_000, 16, datetime.now(UTC)
+BIG, SMALL = 10_000, 2_000  # memories of a repository: the most that may live, and what one may have after a year
+LAYOUTS = {1_000: [1_000], BIG: [BIG], 100_000: [BIG, *[SMALL] * 45]}
+Question = Callable[[RepositoryRef, Sequence[str]], Awaitable[object]]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("memories", LAYOUTS)
+async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
+    """Asked with as many words as a recall takes, of which each is in about a twentieth of the memories at most."""
+    url = fresh(backend, tmp_path)
+    database, chance = Database(url), random.Random(4)
+    vocabulary = Vocabulary(chance)
+    await _filled(database, vocabulary, LAYOUTS[memories])
+    repositories = {size: number for number, size in enumerate(LAYOUTS[memories])}
+    runs = iter(range(1_000_000))
+
+    async def bare(repository: RepositoryRef, words: Sequence[str]) -> None:
+        await database.at_once(lambda connection: _bare(connection, words, repository.id))
+
+    async def unscoped(_: RepositoryRef, words: Sequence[str]) -> None:
+        await database.at_once(lambda connection: _bare(connection, words, None))
+
+    async def recalled(repository: RepositoryRef, words: Sequence[str]) -> None:
+        assert await recall(database, Asked(repository, " ".join(words), (f"src/{words[0]}.py",)), NOW)
+
+    async def shared(repository: RepositoryRef, words: Sequence[str]) -> None:
+        assert await recall(database, Asked(repository, " ".join(words), organisation=True), NOW)
+
+    async def noted(repository: RepositoryRef, words: Sequence[str]) -> None:
+        found = await recall(database, Asked(repository, " ".join(words)), NOW)
+        await note(database, f"run {next(runs)}", Phase.review, "review", found, NOW)
+
+    for size, number in repositories.items():
+        repository = RepositoryRef(installation_id=1, id=number, owner="octo-org", name="shop")
+        times = await _in_turn([bare, unscoped, recalled, shared, noted], repository, vocabulary)
+        print(f"\n\nRecall on {backend}, {memories:,} memories, {size:,} of the repository, median of {ROUNDS} (p95)")
+        _print("bare text search in the repository, ranked", times[0], times[0])
+        _print("bare text search in the whole database", times[1], times[0])
+        _print("recall", times[2], times[0])
+        _print("recall, with what the organisation shares", times[3], times[0])
+        _print("recall, and noted", times[4], times[0])
+    await database.close()
+    drop(url)
+
+
+class Vocabulary:
+    """Words as a language has them: few are in every sentence, most are rare."""
+
+    def __init__(self, chance: random.Random) -> None:
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        self._chance = chance
+        self._words = ["".join(chance.choices(letters, k=chance.randint(4, 10))) for _ in range(WORDS)]
+        self._weights = [1 / (rank + 20) for rank in range(WORDS)]
+
+    def some(self, count: int) -> Sequence[str]:
+        return self._chance.choices(self._words, self._weights, k=count)
+
+    def distinct(self, count: int) -> Sequence[str]:
+        return list(dict.fromkeys(self.some(4 * count)))[:count]
+
+
+def _bare(connection: Connection, words: Sequence[str], repository_id: int | None) -> object:
+    """The ten that the database itself ranks highest."""
+    if connection.dialect.name == "sqlite":
+        asked = "words : (" + " OR ".join(words) + ")"
+        match = asked if repository_id is None else f"marks : r{repository_id} AND {asked}"
+        query = "SELECT rowid, rank FROM memory_words WHERE memory_words MATCH :match ORDER BY rank LIMIT 10"
+        return connection.execute(text(query), {"match": match}).all()
+    lexemes = " | ".join(words)
+    scope = "" if repository_id is None else f"CAST('''@r{repository_id}''' AS tsquery) && "
+    query = (
+        "SELECT memory_id, ts_rank(words, to_tsquery('english', :words)) FROM memory_words"
+        f" WHERE words @@ ({scope}to_tsquery('english', :words)) ORDER BY 2 DESC LIMIT 10"
+    )
+    return connection.execute(text(query), {"words": lexemes}).all()
+
+
+async def _filled(database: Database, vocabulary: Vocabulary, sizes: Sequence[int]) -> None:
+    rows = [_row(vocabulary, repository, number) for repository, size in enumerate(sizes) for number in range(size)]
+    for start in range(0, len(rows), 5_000):
+        async with database.transaction() as session:
+            await session.execute(insert(MemoryRow), rows[start : start + 5_000])
+    async with database.transaction() as session:
+        await session.execute(text("ANALYZE"))
+
+
+def _row(vocabulary: Vocabulary, repository_id: int, number: int) -> dict[str, object]:
+    made = NOW - timedelta(days=number % 60)
+    return {
+        "id": str(ULID()),
+        "installation_id": 1,
+        "repository_id": repository_id,
+        "scope": "organisation" if number % 100 == 0 else "repository",
+        "kind": "semantic",
+        "content": " ".join(vocabulary.some(25)),
+        "context": " ".join(vocabulary.some(5)),
+        "tags": [f"src/{word}.py" for word in vocabulary.some(2)],
+        "confidence": 0.7,
+        "origin": "person",
+        "source": "a benchmark",
+        "created_at": made,
+        "pinned": False,
+        "last_accessed": made,
+        "access_count": 0,
+        "used_at": made,
+    }
+
+
+async def _in_turn(
+    measured: Sequence[Question], repository: RepositoryRef, vocabulary: Vocabulary
+) -> Sequence[Sequence[float]]:
+    """The seconds of each, sorted, taken in turn with the same words."""
+    times: list[list[float]] = [[] for _ in measured]
+    for _ in range(ROUNDS):
+        words = vocabulary.distinct(ASKED)
+        for call, taken in zip(measured, times, strict=True):
+            started = time.perf_counter()
+            await call(repository, words)
+            taken.append(time.perf_counter() - started)
+    return [sorted(taken) for taken in times]
+
+
+def _print(name: str, seconds: Sequence[float], baseline: Sequence[float]) -> None:
+    median, late = statistics.median(seconds), seconds[int(len(seconds) * 0.95)]
+    ratio = median / statistics.median(baseline)
+    print(f"{name:45} {median * 1000:7.2f} ms ({late * 1000:7.2f})   {ratio:6.2f}")
