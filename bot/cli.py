@@ -4,9 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import structlog
 import typer
@@ -17,12 +16,14 @@ from bot import app as process
 from bot import audit as auditing
 from bot import costs as spending
 from bot import doctor as examination
-from bot import gates as asking
 from bot import halting, listing
+from bot import gates as asking
 from bot import local_review as local
+from bot.invoking import run as _run
 from bot.logging import configure, print_uncaught
+from bot.memory_commands import memory
 from bot.opening import NotThere
-from bot.settings import Settings, load
+from bot.settings import Settings
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.neutral import visible
@@ -35,6 +36,7 @@ log = structlog.get_logger(__name__)
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge reviews pull requests on GitHub.")
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates")
+cli.add_typer(memory, name="memory")
 errors = Console(stderr=True)
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
@@ -190,12 +192,6 @@ def demo(
 
     configure("console", level=40)
     raise typer.Exit(asyncio.run(show.run(Console(), _stop_signal if stay else None)))
-
-
-def _run(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    settings = load()
-    configure(settings.log_format)
-    asyncio.run(work(settings))
 
 
 async def _serve(settings: Settings) -> None:

@@ -63,8 +63,8 @@ async def costs(database: Database, by: By, span: Span) -> Sequence[Cost]:
     query = select(column, *SUMS).where(*_within(span)).group_by(column)
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
-    names = await _names(database, [row[0] for row in rows]) if by is By.repository else {}
-    found = [Cost(names.get(row[0], str(row[0])), spent_of(row[1:])) for row in rows]
+    known = await names(database, [row[0] for row in rows]) if by is By.repository else {}
+    found = [Cost(known.get(row[0], str(row[0])), spent_of(row[1:])) for row in rows]
     if by is By.day:
         return sorted(found, key=lambda cost: cost.name, reverse=True)
     return sorted(found, key=lambda cost: (-cost.spent.amount, cost.name))
@@ -76,8 +76,8 @@ async def spending_today(database: Database, day: datetime) -> Sequence[tuple[Kn
     query = select(SpendRow.repository_id, SpendRow.installation_id, func.sum(SpendRow.amount)).where(today)
     async with database.transaction() as session:
         rows = (await session.execute(query.group_by(SpendRow.repository_id, SpendRow.installation_id))).all()
-    names = await _names(database, [row[0] for row in rows])
-    found = [(Known(row[0], row[1], names.get(row[0], str(row[0]))), int(row[2])) for row in rows]
+    known = await names(database, [row[0] for row in rows])
+    found = [(Known(row[0], row[1], known.get(row[0], str(row[0]))), int(row[2])) for row in rows]
     return sorted(found, key=lambda each: (-each[1], each[0].full_name))
 
 
@@ -94,7 +94,8 @@ def _within(span: Span) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def _names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:
+async def names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:
+    """The newest names of repositories in which Forge ran."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id, RunRow.owner, RunRow.name).where(RunRow.id.in_(newest))
     async with database.transaction() as session:

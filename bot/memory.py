@@ -1,0 +1,294 @@
+"""`forge memory`: what Forge knows, for people to see, add to, put right and take away (SPEC M11)."""
+
+import itertools
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot import audit as auditing
+from bot import memory_shown as shown
+from bot.clock import SystemClock
+from bot.halting import operator
+from bot.opening import NotThere, opened
+from bot.printing import output
+from bot.settings import Settings
+from domain import memorable
+from domain.errors import ForgeError
+from domain.ids import new_id
+from domain.memories import Kind, Memory, Origin
+from domain.memory_file import PATH
+from domain.memory_lines import MOST_LINES, Line, Wrong, read, written
+from domain.neutral import visible
+from domain.runs import RepositoryRef
+from memory import costs, library, memory_files
+from memory.database import Database
+
+MOST_LIVE = 10_000
+"""Memories that count in a repository (SPEC M3)."""
+SHORTEST = 6  # characters of an id that people type
+_NAMED = 12  # lines with mistakes that an import names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed to narrow a list."""
+
+    repository: str | None = None
+    kind: Kind | None = None
+    archived: bool = False
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a memory says; None leaves a part as it is."""
+
+    content: str | None = None
+    context: str | None = None
+    tags: str | None = None
+
+    @property
+    def named(self) -> tuple[str, ...] | None:
+        """The tags, which people separate by commas."""
+        if self.tags is None:
+            return None
+        return tuple(dict.fromkeys(tag for tag in map(memorable.plain, self.tags.split(",")) if tag))
+
+
+async def show_all(settings: Settings, asked: Asked) -> None:
+    """Print what is remembered, newest first.
+
+    :raises NotThere: if Forge never ran in the repository.
+    """
+    async with opened(settings) as database:
+        ids = await _ids(database, asked.repository)
+        found = await library.listed(database, ids, asked.kind, archived=asked.archived, limit=asked.limit)
+        names = await costs.names(database, [each.memory.repository_id for each in found])
+    now = SystemClock().now()
+    with output() as console:
+        for line in (line for each in found for line in shown.brief(each, names, now)):
+            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        if not found:
+            console.print("Nothing of that is remembered.")
+        elif len(found) == asked.limit:
+            console.print(f"These are the newest {asked.limit}; --limit or an export shows more.")
+
+
+async def show_one(settings: Settings, name: str) -> None:
+    """Print all that is known of a memory.
+
+    :raises ForgeError: if there is none of this name, or more than one.
+    """
+    async with opened(settings) as database:
+        memory = await _named(database, name)
+        story = await library.story(database, memory)
+        names = await costs.names(database, [memory.repository_id])
+    _print(*shown.whole(story, names, SystemClock().now()))
+
+
+async def add(settings: Settings, repository: str, words: Words, kind: Kind) -> None:
+    """Keep what the operator says; it does not decay.
+
+    :raises ForgeError: if it cannot be kept as it is, or Forge never ran in the repository.
+    """
+    now, by = SystemClock().now(), operator()
+    async with opened(settings) as database:
+        where = await _repository(database, repository)
+        memory = Memory(
+            id=new_id(),
+            installation_id=where.installation_id,
+            repository_id=where.id,
+            kind=kind,
+            content=words.content or "",
+            context=words.context or "",
+            tags=words.named or (),
+            confidence=Origin.person.confidence,
+            origin=Origin.person,
+            source=f"the operator{f' ({by})' if by else ''}",
+            pinned=True,
+            created_at=now,
+            used_at=now,
+        )
+        same = await library.add(database, _checked(memory), by)
+    if same is None:
+        _print(f"{memory.shown} is remembered in {where.full_name}; it does not decay.")
+    else:
+        _print(f"{same.shown} says that already, so nothing was added.")
+
+
+async def edit(settings: Settings, name: str, words: Words) -> None:
+    """Put right what a memory says; the ledger keeps what it said before.
+
+    :raises ForgeError: if that is not possible; one line that says why and what is.
+    """
+    if (words.content, words.context, words.tags) == (None, None, None):
+        raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
+    async with opened(settings) as database:
+        memory = await _named(database, name)
+        if memory_files.is_of_file(memory):
+            why = f"{memory.shown} stands in {PATH} of its repository."
+            raise ForgeError(why, "Change it there; the default branch counts.")
+        changed = _checked(_with(memory, words))
+        if changed == memory:
+            _print(f"{memory.shown} says that already, so nothing was changed.")
+            return
+        if not await library.edit(database, memory, changed, operator(), SystemClock().now()):
+            raise ForgeError(f"{memory.shown} is archived and counts no more.", "Add it anew with `forge memory add`.")
+    _print(f"{memory.shown} is changed; `forge memory show {memory.shown}` has what it said before.")
+
+
+async def archive(settings: Settings, name: str) -> None:
+    """Let a memory count no more. It is kept.
+
+    :raises ForgeError: if there is none of this name, or more than one.
+    """
+    async with opened(settings) as database:
+        memory = await _named(database, name)
+        was_live = await library.archive(database, memory, operator(), SystemClock().now())
+        story = await library.story(database, memory)
+    if not was_live:
+        _print(f"{memory.shown} was archived before, so nothing was changed.")
+        return
+    _print(f"{memory.shown} is archived: it is kept, and counts no more.", *shown.after_archiving(story))
+
+
+async def export(settings: Settings, asked: Asked, file: Path | None) -> None:
+    """Write memories as JSON Lines, oldest first.
+
+    :param file: None: standard output.
+    :raises ForgeError: if it cannot be written, or Forge never ran in the repository.
+    """
+    async with opened(settings) as database:
+        ids = await _ids(database, asked.repository)
+        found = await library.listed(database, ids, asked.kind, archived=asked.archived)
+        names = await costs.names(database, [each.memory.repository_id for each in found])
+    memories = sorted((each.memory for each in found), key=lambda memory: memory.id)
+    lines = [written(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
+    if file is None:
+        with output() as console:
+            console.file.writelines(f"{line}\n" for line in lines)
+        return
+    try:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise ForgeError(f"{file} could not be written: {error.strerror}.", "Name another file.") from None
+    _print(f"{_count(len(lines))} written to {file}.")
+
+
+async def take_in(settings: Settings, file: Path, repository: str) -> None:
+    """Keep the memories of a file of JSON Lines, all of them or none.
+
+    :param file: ``-``: standard input.
+    :raises ForgeError: if the file cannot be read or a line is wrong, which is named; then nothing was imported.
+    """
+    now = SystemClock().now()
+    named = "standard input" if str(file) == "-" else file.name
+    found, mistakes = read(_text(file).split("\n"), now)
+    if mistakes:
+        raise ForgeError(_mistaken(named, mistakes), "Nothing was imported; mend the file and import it again.")
+    live = [line for line in found if line.archived_at is None]
+    async with opened(settings) as database:
+        where = await _repository(database, repository)
+        new = [line.memory(where, named, now) for line in live]
+        await _require_room(database, where, new)
+        added = await library.take_in(database, where, new, named, operator(), now)
+    _print(f"{_count(added)} imported into {where.full_name}{_left_out(found, live, added)}.")
+
+
+async def why(settings: Settings, finding: str, repository: str, number: int) -> None:
+    """Print what people and memories have to do with a finding.
+
+    :raises NotThere: if there is no such finding, or Forge never ran in the repository.
+    """
+    async with opened(settings) as database:
+        ids = await auditing.repositories_named(database, repository)
+        behind = await library.behind(database, ids, number, finding)
+    if behind is None:
+        what = f"There is no finding {visible(finding)} in {visible(repository)}#{number}."
+        raise NotThere(what, "The check `Forge / review` of the pull request lists them.")
+    _print(*shown.behind(behind))
+
+
+async def _ids(database: Database, repository: str | None) -> Sequence[int] | None:
+    return None if repository is None else await auditing.repositories_named(database, repository)
+
+
+async def _repository(database: Database, full_name: str) -> RepositoryRef:
+    await auditing.repositories_named(database, full_name)
+    found = await library.repository(database, full_name)
+    assert found is not None  # or the line before would have said so
+    return found
+
+
+async def _named(database: Database, name: str) -> Memory:
+    ending = name.upper().removeprefix("M-")
+    found = await library.named(database, ending) if len(ending) >= SHORTEST else ()
+    if not found:
+        raise NotThere(f"There is no memory {visible(name)}.", "`forge memory list` lists them.")
+    if len(found) > 1:
+        several = f"Several memories end with {ending}: {', '.join(each.id for each in found)}."
+        raise ForgeError(several, "Give M- and the whole id.")
+    return found[0]
+
+
+def _with(memory: Memory, words: Words) -> Memory:
+    told = {"content": words.content, "context": words.context, "tags": words.named}
+    return memory.model_copy(update={part: value for part, value in told.items() if value is not None})
+
+
+def _checked(memory: Memory) -> Memory:
+    """The memory in one line.
+
+    :raises ForgeError: if it cannot be kept as it is.
+    """
+    for part, what, allowed in memorable.wrong(memory.content, memory.context, memory.tags):
+        raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Take that out.")
+    plain = {"content": memorable.plain(memory.content), "context": memorable.plain(memory.context)}
+    return memory.model_copy(update=plain)
+
+
+def _text(file: Path) -> str:
+    """The text of a file of at most so many lines; what comes after them is not read."""
+    try:
+        if str(file) == "-":
+            return "".join(itertools.islice(sys.stdin, MOST_LINES + 1))
+        with file.open(encoding="utf-8-sig") as opened_file:
+            return "".join(itertools.islice(opened_file, MOST_LINES + 1))
+    except OSError as error:
+        raise ForgeError(f"{file} could not be read: {error.strerror}.", "Name a file of JSON Lines.") from None
+    except UnicodeDecodeError:
+        raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None
+
+
+def _mistaken(named: str, mistakes: Sequence[Wrong]) -> str:
+    first, others = mistakes[0], mistakes[1:]
+    more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
+    also = f" Wrong, too: line{'' if len(others) == 1 else 's'} {more}." if others else ""
+    return f"Line {first.line} of {named}: {visible(first.what)}.{also}"
+
+
+async def _require_room(database: Database, where: RepositoryRef, new: Sequence[Memory]) -> None:
+    live = await library.live_count(database, where.id)
+    if new and live + len(new) > MOST_LIVE:
+        what = f"{where.full_name} has {_count(live)}, and no more than {MOST_LIVE:,} can count there."
+        raise ForgeError(f"{what} Nothing was imported.", "Archive some, or import fewer.")
+
+
+def _left_out(found: Sequence[Line], live: Sequence[Line], added: int) -> str:
+    known, archived = len(live) - added, len(found) - len(live)
+    parts = [
+        *([f"{known} known already"] if known else []),
+        *([f"{archived} archived and left out"] if archived else []),
+    ]
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number:,} memories"
+
+
+def _print(*lines: str) -> None:
+    with output() as console:
+        for line in lines:
+            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -1,0 +1,314 @@
+"""What people look up and put right in what Forge knows, from the command line (SPEC M11)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import Event, EventType
+from domain.findings import Finding
+from domain.memorable import key
+from domain.memories import Archived, Kind, Memory
+from domain.runs import RepositoryRef
+from memory import ledger, memories
+from memory.database import Database
+from memory.tables import DismissalRow, EventRow, FindingRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
+
+OPERATOR = "operator"
+_EVENTS = (EventType.memory_stored, EventType.memory_edited, EventType.memory_archived)
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A memory with how often it was recalled.
+
+    :param recalled_at: None if it never was.
+    :param uses: what became of it.
+    """
+
+    memory: Memory
+    recalls: int
+    recalled_at: datetime | None
+    uses: Counter[str]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """A memory was told to an agent.
+
+    :param number: of the pull request or issue; None if the run is not known.
+    :param outcome: empty while nothing is known.
+    """
+
+    at: datetime
+    run_id: str
+    number: int | None
+    task: str
+    rank: int
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Dismissed:
+    """The dismissal that taught a memory."""
+
+    finding: str
+    number: int
+    by: str
+    is_undone: bool
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that is known of a memory, oldest first.
+
+    :param uses: (moment, what became of it, its cause).
+    :param events: who stored, edited or archived it, as far as the ledger goes back.
+    """
+
+    shelved: Shelved
+    uses: Sequence[tuple[datetime, str, str]]
+    recalls: Sequence[Recall]
+    events: Sequence[Event]
+    dismissals: Sequence[Dismissed]
+
+
+async def listed(
+    database: Database,
+    repository_ids: Sequence[int] | None,
+    kind: Kind | None = None,
+    *,
+    archived: bool = False,
+    limit: int | None = None,
+) -> Sequence[Shelved]:
+    """What is remembered, newest first.
+
+    :param repository_ids: None: everywhere.
+    :param archived: what counts no more, too.
+    """
+    query = select(MemoryRow).order_by(MemoryRow.id.desc())
+    if repository_ids is not None:
+        query = query.where(MemoryRow.repository_id.in_(repository_ids))
+    if kind is not None:
+        query = query.where(MemoryRow.kind == kind.value)
+    if not archived:
+        query = query.where(MemoryRow.archived_at.is_(None))
+    async with database.transaction() as session:
+        rows = (await session.scalars(query.limit(limit))).all()
+        return await _shelved(session, rows)
+
+
+async def named(database: Database, shown: str) -> Sequence[Memory]:
+    """The memories of any repository whose id ends like this."""
+    ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
+    async with database.transaction() as session:
+        return [memories.of_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
+
+
+async def story(database: Database, memory: Memory) -> Story:
+    """All that is known of a memory."""
+    async with database.transaction() as session:
+        [shelved] = await _shelved(session, [await session.get_one(MemoryRow, memory.id)])
+        used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
+        told = (
+            select(RecallRow, RunRow.number)
+            .outerjoin(RunRow, RunRow.id == RecallRow.run_id)
+            .where(RecallRow.memory_id == memory.id)
+            .order_by(RecallRow.at, RecallRow.task)
+        )
+        happened = (
+            select(EventRow)
+            .where(
+                EventRow.type.in_([kind.value for kind in _EVENTS]),
+                EventRow.payload["memory"].as_string() == memory.id,
+            )
+            .order_by(EventRow.id)
+        )
+        taught = select(DismissalRow).where(DismissalRow.memory_id == memory.id).order_by(DismissalRow.id)
+        return Story(
+            shelved,
+            [(row.at, row.use, row.cause) for row in await session.scalars(used)],
+            [_recall(*row) for row in await session.execute(told)],
+            [Event.model_validate(row, from_attributes=True) for row in await session.scalars(happened)],
+            [
+                Dismissed(row.name, row.number, row.by_login, row.undone_at is not None)
+                for row in await session.scalars(taught)
+            ],
+        )
+
+
+async def repository(database: Database, full_name: str) -> RepositoryRef | None:
+    """The repository that had this name at the newest run; GitHub does not tell upper from lower case."""
+    is_named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
+    async with database.transaction() as session:
+        row = await session.scalar(select(RunRow).where(is_named).order_by(RunRow.id.desc()).limit(1))
+        return None if row is None else row.as_run().repository
+
+
+async def add(database: Database, memory: Memory, by: str) -> Memory | None:
+    """Keep what the operator says; the one that says it already, if there is one."""
+    async with database.transaction() as session:
+        known = await _known(session, memory.repository_id)
+        if (same := known.get(_key(memory))) is not None:
+            return same
+        session.add(memories.row_of(memory))
+        _tell(session, memory, EventType.memory_stored, by, memory.created_at)
+        return None
+
+
+async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
+    """Put right what a memory says; what it said before goes into the ledger. False if it was archived meanwhile."""
+    async with database.transaction() as session:
+        row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
+        if row.archived_at is not None:
+            return False
+        before, after = _words(memories.of_row(row)), _words(changed)
+        row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+        _tell(session, memory, EventType.memory_edited, by, now, before=before, after=after)
+        return True
+
+
+async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
+    """Let a memory count no more; whether it still did."""
+    async with database.transaction() as session:
+        if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
+            return False
+        _tell(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
+        return True
+
+
+async def live_count(database: Database, repository_id: int) -> int:
+    """How many memories count in a repository."""
+    count = select(func.count()).where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
+    async with database.transaction() as session:
+        return await session.scalar(count) or 0
+
+
+async def take_in(
+    database: Database, repository: RepositoryRef, new: Sequence[Memory], file: str, by: str, now: datetime
+) -> int:
+    """Keep memories of a file, all at once; how many of them were not known before."""
+    async with database.transaction() as session:
+        known = await _known(session, repository.id)
+        count = len(known)
+        for memory in new:
+            if known.setdefault(_key(memory), memory) is memory:
+                session.add(memories.row_of(memory))
+        added = len(known) - count
+        if added:
+            payload = {"repository": repository.id, "by": by, "file": file, "added": added}
+            ledger.tell(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
+        return added
+
+
+async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[Shelved]:
+    uses: dict[str, Counter[str]] = {}
+    ids = [row.id for row in rows]
+    query = select(MemoryUseRow.memory_id, MemoryUseRow.use, func.count())
+    for start in range(0, len(ids), _BATCH):
+        batch = query.where(MemoryUseRow.memory_id.in_(ids[start : start + _BATCH]))
+        for memory_id, use, count in await session.execute(batch.group_by(MemoryUseRow.memory_id, MemoryUseRow.use)):
+            uses.setdefault(memory_id, Counter())[use] = count
+    return [
+        Shelved(
+            memories.of_row(row),
+            row.access_count,
+            row.last_accessed if row.access_count else None,
+            uses.get(row.id, Counter()),
+        )
+        for row in rows
+    ]
+
+
+_BATCH = 500  # parameters of a statement
+
+
+async def _known(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
+    live = select(MemoryRow).where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
+    found = [memories.of_row(row) for row in await session.scalars(live.order_by(MemoryRow.id.desc()))]
+    return {_key(memory): memory for memory in found}
+
+
+def _key(memory: Memory) -> str:
+    return key(memory.content, memory.context)
+
+
+def _words(memory: Memory) -> Mapping[str, Any]:
+    return {"content": memory.content, "context": memory.context, "tags": [*memory.tags]}
+
+
+def _recall(row: RecallRow, number: int | None) -> Recall:
+    return Recall(row.at, row.run_id, number, row.task, row.rank, row.outcome)
+
+
+def _tell(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
+    payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
+    ledger.tell(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A dismissal: of the finding itself, or of another of its rule."""
+
+    finding: str
+    number: int
+    path: str
+    by: str
+    reason: str
+    at: datetime
+    memory_id: str
+    is_undone: bool
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A finding with what people and memories have to do with it.
+
+    :param memories: those that led to it.
+    :param own: dismissals of it, in this pull request or another, oldest first.
+    :param of_rule: those of other findings of its rule that stand.
+    """
+
+    finding: Finding
+    memories: Sequence[Memory]
+    own: Sequence[Judged]
+    of_rule: Sequence[Judged]
+
+
+async def behind(database: Database, repository_ids: Sequence[int], number: int, name: str) -> Behind | None:
+    """What is behind a finding; None if there is none of this name."""
+    wanted = select(FindingRow).where(
+        FindingRow.repository_id.in_(repository_ids), FindingRow.number == number, FindingRow.name == name.upper()
+    )
+    async with database.transaction() as session:
+        row = await session.scalar(wanted.order_by(FindingRow.id.desc()).limit(1))
+        if row is None:
+            return None
+        judged = select(DismissalRow).where(
+            DismissalRow.repository_id == row.repository_id, DismissalRow.rule == row.content["rule"]
+        )
+        past = (await session.scalars(judged.order_by(DismissalRow.id))).all()
+        led = select(MemoryRow).where(MemoryRow.id.in_(row.content.get("memories", ()))).order_by(MemoryRow.id)
+        return Behind(
+            Finding.model_validate(row.content),
+            [memories.of_row(each) for each in await session.scalars(led)],
+            [_judged(each) for each in past if each.fingerprint == row.fingerprint],
+            [_judged(each) for each in past if each.fingerprint != row.fingerprint and each.undone_at is None],
+        )
+
+
+def _judged(row: DismissalRow) -> Judged:
+    return Judged(
+        row.name,
+        row.number,
+        row.path,
+        row.by_login,
+        row.reason,
+        row.created_at,
+        row.memory_id,
+        row.undone_at is not None,
+    )

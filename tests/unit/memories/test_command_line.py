@@ -1,0 +1,285 @@
+"""`forge memory`: what it lists, changes, exports and imports, on both databases, and its answers to mistakes."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import memory as remembered
+from bot.memory import Asked, Words
+from bot.opening import NotThere
+from domain.errors import ForgeError
+from domain.findings import Category, Finding, Layer, Severity
+from domain.memories import Archived, Kind, Memory, Use
+from memory import library, memories
+from memory.database import Database
+from memory.tables import DismissalRow, FindingRow, RecallRow
+from tests.rows import NOON, run_row, settings
+from tests.unit.memories.test_confidence import memory
+
+RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
+SHOP, BANK = 10, 11
+FIRST, SECOND, THIRD = (f"01J0000000000000000000M00{number}" for number in range(3))
+
+
+def _memory(memory_id: str, **more: Any) -> Memory:
+    values: dict[str, Any] = {"id": memory_id, "repository_id": SHOP, "used_at": datetime.now(UTC)}
+    return memory().model_copy(update=values | more)
+
+
+@pytest.fixture
+async def url(url: str) -> str:
+    database = Database(url)
+    async with database.transaction() as session:
+        session.add_all([run_row(RUN), run_row(OTHER, BANK, "bank")])
+    ago = datetime.now(UTC) - timedelta(weeks=3, hours=1)
+    await memories.add(database, _memory(FIRST, content="Tests \x1b[31muse\nmake db.", tags=("tests",), used_at=ago))
+    await memories.add(database, _memory(SECOND, content="Ask first.", pinned=True, kind=Kind.procedural))
+    await memories.add(database, _memory(THIRD, content="Old.", repository_id=BANK))
+    await memories.archive(database, [THIRD], Archived.unused, NOON)
+    await database.close()
+    return url
+
+
+async def test_what_is_listed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await remembered.show_all(settings(url), Asked())
+    assert capsys.readouterr().out.splitlines() == [
+        "M-00M001  procedural  octo-org/shop  confidence 0.70  pinned  never recalled",
+        "    Ask first.",
+        "M-00M000  semantic  octo-org/shop  confidence 0.55  never recalled",
+        "    Tests use make db.",
+    ]
+    await remembered.show_all(settings(url), Asked(repository="octo-org/bank"))
+    assert capsys.readouterr().out == "Nothing of that is remembered.\n"
+    await remembered.show_all(settings(url), Asked(kind=Kind.semantic, archived=True, limit=2))
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[0] == "M-00M002  semantic  octo-org/bank  archived: unused  never recalled"
+    assert listed[-1] == "These are the newest 2; --limit or an export shows more."
+
+
+async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await remembered.add(settings(url), "Octo-Org/shop", Words("Use  dataclasses.", "style", "a, b,a,"), Kind.semantic)
+    name = capsys.readouterr().out.split()[0]
+    await remembered.add(settings(url), "octo-org/shop", Words("use dataclasses.", "Style"), Kind.semantic)
+    assert capsys.readouterr().out == f"{name} says that already, so nothing was added.\n"
+
+    await remembered.edit(settings(url), name, Words("Use attrs.", tags="c"))
+    await remembered.edit(settings(url), name, Words(context="style"))
+    await remembered.archive(settings(url), name)
+    await remembered.archive(settings(url), name)
+    assert capsys.readouterr().out.splitlines() == [
+        f"{name} is changed; `forge memory show {name}` has what it said before.",
+        f"{name} says that already, so nothing was changed.",
+        f"{name} is archived: it is kept, and counts no more.",
+        f"{name} was archived before, so nothing was changed.",
+    ]
+    with pytest.raises(ForgeError, match="is archived and counts no more"):
+        await remembered.edit(settings(url), name, Words("Use neither."))
+
+    await remembered.show_one(settings(url), name)
+    shown = capsys.readouterr().out
+    assert "  Use attrs.\n  When it matters: style\n  Tags: c\n  Source: the operator" in shown
+    assert "Confidence 0.70; it is pinned, so it does not decay\n" in shown
+    happened = [line.split("  ")[2] for line in shown.splitlines() if line[2:5] == "202"]
+    assert [each.split(" by ")[0] for each in happened] == ["stored", "edited", "archived"]
+    assert "before: content “Use dataclasses.”, tags “a, b”" in happened[1]
+
+
+async def test_uses_and_recalls_are_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    database = Database(url)
+    await memories.use(database, [SECOND], Use.confirmed, "delivery 1", NOON)
+    async with database.transaction() as session:
+        told = {"run_id": RUN, "task": "review", "memory_id": SECOND, "phase": "review"}
+        session.add(RecallRow(rank=1, at=NOON, outcome="helped", **told))
+    await database.close()
+    await remembered.show_one(settings(url), "M-00M001")
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "  2026-05-01 12:00 UTC  confirmed by a person (delivery 1)",
+        "  Never recalled; 1× confirmed by a person",
+        "    2026-05-01 12:00 UTC  run …AAAAAA in #1, review, place 1: helped",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (Words(" "), "The text is empty."),
+        (Words("x" * 1001), "The text has 1,001 characters. Allowed: at most 1,000."),
+        (Words("a\u202eb"), "The text holds invisible or control characters."),
+        (Words("a <!-- b -->"), "The text holds HTML"),
+        (Words("a", "x" * 201), "The context has 201 characters."),
+        (Words("a", tags="x" * 61), "The tag is empty or too long."),
+        (Words("AKIA" + "Q3EGRZ7VJX2MNB5T"), "The text holds what looks like a credential."),
+    ],
+)
+async def test_what_is_refused(words: Words, said: str, url: str) -> None:
+    with pytest.raises(ForgeError) as refused:
+        await remembered.add(settings(url), "octo-org/shop", words, Kind.semantic)
+    assert str(refused.value).startswith(said)
+    with pytest.raises(ForgeError):
+        await remembered.edit(settings(url), "M-00M000", words)
+
+
+async def test_what_is_not_there(url: str) -> None:
+    for name in ("M-NOPE99", "M-001", "%"):
+        with pytest.raises(NotThere, match="There is no memory"):
+            await remembered.show_one(settings(url), name)
+    with pytest.raises(ForgeError, match="Several memories end with"):
+        await _with_same_ending(url)
+    for call in (
+        remembered.show_all(settings(url), Asked(repository="a/b")),
+        remembered.add(settings(url), "a/b", Words("x"), Kind.semantic),
+        remembered.why(settings(url), "F-ABCDEF", "a/b", 1),
+    ):
+        with pytest.raises(NotThere, match="No run was in a repository a/b"):
+            await call
+    with pytest.raises(NotThere, match="There is no finding F-ABCDEF in octo-org/shop#1"):
+        await remembered.why(settings(url), "F-ABCDEF", "octo-org/shop", 1)
+    with pytest.raises(ForgeError, match="There is nothing to change"):
+        await remembered.edit(settings(url), "M-00M000", Words())
+
+
+async def _with_same_ending(url: str) -> None:
+    database = Database(url)
+    await memories.add(database, _memory("02" + FIRST[2:], content="Another."))
+    await database.close()
+    await remembered.show_one(settings(url), "m-00m000")
+
+
+async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "all.jsonl"
+    await remembered.export(settings(url), Asked(archived=True), file)
+    await remembered.export(settings(url), Asked(archived=True), None)
+    printed = capsys.readouterr().out
+    assert printed == f"3 memories written to {file}.\n" + file.read_text()
+    assert file.read_text().isascii()
+    assert [json.loads(line)["id"] for line in file.read_text().splitlines()] == [FIRST, SECOND, THIRD]
+
+    text = file.read_text().replace("\\u001b[31m", "")
+    file.write_text(text)
+    await remembered.take_in(settings(url), file, "octo-org/bank")
+    await remembered.take_in(settings(url), file, "octo-org/bank")
+    assert capsys.readouterr().out.splitlines() == [
+        "2 memories imported into octo-org/bank; 1 archived and left out.",
+        "0 memories imported into octo-org/bank; 2 known already, 1 archived and left out.",
+    ]
+    database = Database(url)
+    came = {each.content: each for each in await memories.live(database, BANK)}
+    there = await memories.find(database, FIRST)
+    await database.close()
+    again = came["Tests use make db."]
+    assert there is not None
+    assert (again.confidence, again.used_at, again.pinned) == (there.confidence, there.used_at, False)
+    assert (came["Ask first."].kind, came["Ask first."].pinned) == (Kind.procedural, True)
+    assert again.source == "imported from all.jsonl; there: a test"
+
+
+GOOD = '{"content": "Fine."}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([GOOD, "", "{"], "Line 3 of x.jsonl: it is not JSON."),
+        (["[]"], "Line 1 of x.jsonl: it is not a JSON object."),
+        ([GOOD, "{}", "1", GOOD, "{"], "Line 2 of x.jsonl: `content` is missing. Wrong, too: lines 3, 5."),
+        (['{"content": "a", "sure": 1}'], "Line 1 of x.jsonl: `sure` is not a field; there are id, repository,"),
+        (['{"content": "a", "kind": "odd"}'], "Line 1 of x.jsonl: `kind` is none of 'episodic', 'semantic'"),
+        (['{"content": "a", "confidence": 2}'], "Line 1 of x.jsonl: `confidence`: input should be less than"),
+        (['{"content": "a", "tags": "b"}'], "Line 1 of x.jsonl: `tags`: input should be a valid tuple"),
+        (['{"content": "a\\u0000b"}'], "Line 1 of x.jsonl: `content` holds invisible or control characters"),
+        (['{"content": ""}'], "Line 1 of x.jsonl: `content` is empty; 1 to 1,000 characters"),
+        (['{"content": "a", "used_at": "2999-01-01T00:00:00Z"}'], "Line 1 of x.jsonl: `used_at` is in the future"),
+        (['{"content": "a", "created_at": "2020-01-01T00:00:00"}'], "Line 1 of x.jsonl: `created_at`: input"),
+        ([GOOD, "x" * 20_001], "Line 2 of x.jsonl: it has 20,001 characters; at most 20,000"),
+        (["[" * 9000], "Line 1 of x.jsonl: it is not JSON."),
+    ],
+)
+async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: str, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text("\n".join(lines))
+    with pytest.raises(ForgeError) as refused:
+        await remembered.take_in(settings(url), file, "octo-org/bank")
+    assert str(refused.value).startswith(said)
+    assert "Nothing was imported" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    database = Database(url)
+    assert await library.live_count(database, BANK) == 0
+    await database.close()
+
+
+async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    for file, said in ((tmp_path / "nope", "could not be read: No such file"), (tmp_path / "binary", "is not UTF-8")):
+        with pytest.raises(ForgeError, match=said):
+            await remembered.take_in(settings(url), file, "octo-org/shop")
+    with pytest.raises(ForgeError, match="could not be written: Is a directory"):
+        await remembered.export(settings(url), Asked(), tmp_path)
+
+
+async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "many.jsonl"
+    file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
+    with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 10,000 can count there\. Nothing was"):
+        await remembered.take_in(settings(url), file, "octo-org/shop")
+    await remembered.take_in(settings(url), file, "octo-org/bank")
+    assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
+
+
+async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -> None:
+    database = Database(url)
+    source = ".github/forge-memory.md at ccccccc, line 1"
+    await memories.add(database, _memory("01J0000000000000000000M009", content="From the file.", source=source))
+    await database.close()
+    with pytest.raises(ForgeError, match=r"M-00M009 stands in .github/forge-memory.md of its repository"):
+        await remembered.edit(settings(url), "M-00M009", Words("Other."))
+
+
+async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    database = Database(url)
+    async with database.transaction() as session:
+        session.add_all([_finding("F-AAAAAA", "1" * 64), _finding("F-BBBBBB", "2" * 64)])
+        session.add(_dismissal("F-AAAAAA", "1" * 64, memory_id=FIRST))
+        session.add(_dismissal("F-OLDOLD", "3" * 64, undone_at=NOON))
+    await database.close()
+    await remembered.why(settings(url), "f-bbbbbb", "octo-org/shop", 1)
+    assert capsys.readouterr().out.splitlines() == [
+        "F-BBBBBB  ruff/F401  app.py:1  confidence 0.90",
+        "  unused import",
+        "  Others of its rule that were dismissed here, each of which can lower or mute it: 1",
+        "    F-AAAAAA in #1, app.py: dismissed by carol, 2026-05-01: “on purpose”; it taught M-00M000",
+    ]
+    await remembered.why(settings(url), "F-AAAAAA", "octo-org/shop", 1)
+    assert "  F-AAAAAA in #1, app.py: dismissed by carol" in capsys.readouterr().out
+    await remembered.archive(settings(url), "M-00M000")
+    assert capsys.readouterr().out.splitlines()[1] == (
+        "The dismissal of F-AAAAAA in #1 that taught it stands; `/forge undismiss F-AAAAAA` there takes it back."
+    )
+
+
+def _finding(name: str, fingerprint: str) -> FindingRow:
+    finding = Finding(
+        id=name,
+        rule="ruff/F401",
+        category=Category.style,
+        severity=Severity.warning,
+        confidence=0.9,
+        path="app.py",
+        line=1,
+        message="unused import",
+        layer=Layer.static,
+        fingerprint=fingerprint,
+        trail="",
+    )
+    content = finding.model_dump(mode="json")
+    runs = {"first_run": RUN, "last_run": RUN, "posted_by": RUN, "comment_id": None}
+    where = {"id": name, "repository_id": SHOP, "number": 1, "created_at": NOON}
+    return FindingRow(name=name, fingerprint=fingerprint, trail="", content=content, **runs, **where)
+
+
+def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> DismissalRow:
+    values: dict[str, Any] = {"repository_id": SHOP, "number": 1, "rule": "ruff/F401", "path": "app.py"}
+    values |= {"by_id": 7, "by_login": "carol", "reason": "on purpose", "created_at": NOON, "undone_at": None}
+    return DismissalRow(id=name, name=name, fingerprint=fingerprint, memory_id=memory_id, **(values | more))
