@@ -16,7 +16,7 @@ from bot import app as process
 from bot import audit as auditing
 from bot import costs as spending
 from bot import doctor as examination
-from bot import halting, listing
+from bot import feedback, halting, listing
 from bot import gates as asking
 from bot import local_review as local
 from bot.invoking import run as _run
@@ -134,6 +134,16 @@ def costs(
 ) -> None:
     """Sum up what models cost, by phase, model, repository and day (UTC)."""
     _run(lambda settings: spending.show(settings, spending.Asked(by, run, repository, since, until)))
+
+
+@cli.command()
+def metrics(
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    weeks: Annotated[int, typer.Option(min=1, max=52, help="How many.")] = 12,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
+) -> None:
+    """Show how well Forge does, week by week: success, cost, iterations, what people dismissed and overrode."""
+    _run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
 
 
 @gates.callback(invoke_without_command=True)

@@ -4,14 +4,18 @@ What is counted is counted by the process in which it happened. What stands some
 levels) is read from the database when somebody asks, so any process tells it for all.
 """
 
+from datetime import datetime, timedelta
+
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bot.clock import SystemClock
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from domain.gates import STANDARD
+from domain.ports import Clock
 from domain.verdicts import BreakerState
-from memory import standing
+from memory import feedback, standing
 from memory.bus import Bus
 from memory.database import Database
 from safety.guards import Guard
@@ -30,14 +34,20 @@ _RESPONSE = (5, 15, 30, 60, 120, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 *
 _CALLS = (0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 80)
 
 
+FEEDBACK = timedelta(minutes=5)
+"""How old the figures of the week may be: they are drawn from all of it, so not at each scrape."""
+
+
 class Metrics:
     """The metrics of one process.
 
     :param database: what stands somewhere now is read from it; None: that is left out.
     """
 
-    def __init__(self, bus: Bus, database: Database | None = None) -> None:
+    def __init__(self, bus: Bus, database: Database | None = None, clock: Clock | None = None) -> None:
         self._database = database
+        self._clock = clock or SystemClock()
+        self._drawn: datetime | None = None
         self._registry = registry = CollectorRegistry()
         self._events = Counter("forge_events", "Events stored in the ledger", ["type"], registry=registry)
         self._tools = Histogram("forge_tool_seconds", "Time a check took", ["tool"], registry=registry)
@@ -69,6 +79,9 @@ class Metrics:
         self._waiting = Gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"], registry=registry)
         self._levels = Gauge(
             "forge_ladder_levels", "Repositories by level, once it moved", ["level"], registry=registry
+        )
+        self._feedback = Gauge(
+            "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
         )
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
         bus.subscribe("*", self._count)
@@ -102,6 +115,22 @@ class Metrics:
         for level, count in now.levels.items():
             self._levels.labels(str(level)).set(count)
         self._halted.set(now.is_halted)
+        await self._draw(database)
+
+    async def _draw(self, database: Database) -> None:
+        """Draw the figures of the last seven days, unless that was done a moment ago."""
+        now = self._clock.now()
+        if self._drawn is not None and timedelta() <= now - self._drawn < FEEDBACK:
+            return
+        self._drawn = now
+        self._feedback.clear()
+        try:
+            found = await feedback.weekly(database, now, 1)
+        except DatabaseUnavailable:
+            return
+        for each in found:
+            if each.now is not None:
+                self._feedback.labels(each.metric.name).set(each.now)
 
     def _count(self, event: Event) -> None:
         self._events.labels(event.type).inc()

@@ -11,10 +11,10 @@ from domain.commands import Repeat
 from domain.events import EventType
 from domain.ids import new_id
 from domain.replies import Past
-from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
+from domain.runs import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import gates, ledger
 from memory.database import Database, upsert
-from memory.tables import DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
+from memory.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
 from safety.repetition import is_due
 
@@ -133,8 +133,16 @@ async def move(
         facts: dict[str, object] = {"reason": reason.value, "detail": detail}
         if target is RunState.completed:
             facts["calls"] = await session.scalar(select(func.count()).where(SpendRow.run_id == run_id)) or 0
+        if target in {RunState.completed, RunState.failed} and (decision := await _decision(session, run_id)):
+            facts["decision"] = decision
         ledger.tell(session, run_id, _event(before, target), now, payload=facts)
         return True
+
+
+async def _decision(session: AsyncSession, run_id: str) -> str | None:
+    """What the review of a run says; checkpoints go before events do."""
+    of_review = (CheckpointRow.run_id == run_id) & (CheckpointRow.phase == Phase.review.value)
+    return await session.scalar(select(CheckpointRow.output["decision"].as_string()).where(of_review))
 
 
 async def get(database: Database, run_id: str) -> Run | None:

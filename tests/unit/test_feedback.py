@@ -1,0 +1,297 @@
+"""How well Forge does: the arithmetic as tables, what is drawn from the database, and how it is shown."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+from ulid import ULID
+
+from bot import feedback as shown
+from bot.metrics import FEEDBACK, Metrics
+from bot.opening import NotThere
+from domain import feedback
+from domain.events import EventType
+from domain.feedback import METRICS, Facts, RunFact, Told, series, trend
+from domain.money import MICRO
+from domain.runs import Phase, ReasonCode, RunState
+from memory import configurations, ledger, runs
+from memory.bus import Bus
+from memory.configurations import Scope
+from memory.database import Database
+from memory.feedback import weekly
+from memory.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, RecallRow
+from tests.rows import gate_row, run_row, settings, spend_row
+
+NOW = datetime(2026, 5, 29, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+LAST, BEFORE = NOW - DAY, NOW - 8 * DAY
+DONE, FAILED, STOPPED = RunState.completed, RunState.failed, RunState.cancelled
+
+ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
+    (Facts(), {}),
+    (
+        Facts(runs=[RunFact(LAST, DONE), RunFact(LAST, FAILED), RunFact(LAST, STOPPED), RunFact(BEFORE, DONE)]),
+        {"success": (1.0, 0.5), "cost_usd": (0.0, 0.0), "learnings": (0.0, 0.0)},
+    ),
+    (
+        Facts(
+            runs=[
+                RunFact(LAST, DONE, {Phase.review: 3, Phase.planning: 1}, 3 * MICRO),
+                RunFact(LAST, STOPPED, {Phase.review: 2}, MICRO),
+            ],
+            learned=[LAST, LAST, LAST],
+        ),
+        {
+            "success": (None, 1.0),
+            "cost_usd": (None, 2.0),
+            "learnings": (None, 1.5),
+            "iterations_review": (None, 2.5),
+            "iterations_planning": (None, 1.0),
+        },
+    ),
+    (
+        Facts(runs=[RunFact(LAST, DONE, bounces=2), RunFact(LAST, FAILED, bounces=1), RunFact(LAST, DONE, bounces=0)]),
+        {
+            "success": (None, 2 / 3),
+            "cost_usd": (None, 0.0),
+            "learnings": (None, 0.0),
+            "bounces": (None, 1.0),
+            "bounces_resolved": (None, 2 / 3),
+        },
+    ),
+    (Facts(learned=[LAST]), {}),  # nothing it could be shared out to
+    (Facts(tools=[(BEFORE, 9, 10), (LAST, 1, 2), (LAST, 0, 2)]), {"tool_success": (0.9, 0.25)}),
+    (
+        Facts(
+            told=[
+                Told(LAST, "run", "review", True),
+                Told(LAST, "run", "review", False),
+                Told(LAST, "run", "plan", False),
+                Told(LAST, "run", "test", None),
+            ]
+        ),
+        {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
+    ),
+    (Facts(posted=[(LAST, 1, 3), (LAST, 0, 1), (BEFORE, 0, 4)]), {"dismissal": (0.0, 0.25)}),
+    (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
+    (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
+    (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
+]
+
+
+@pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
+def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
+    found = {each.metric.name: tuple(each.values) for each in series(facts, NOW, 2)}
+    assert found.keys() == {metric.name for metric in METRICS}
+    assert {name: values for name, values in found.items() if values != (None, None)} == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "week"),
+    [
+        (NOW, 2),
+        (NOW - timedelta(days=7) + timedelta(seconds=1), 2),
+        (NOW - timedelta(days=7), 1),
+        (NOW - timedelta(days=14), 0),
+        (NOW - timedelta(days=21), None),
+        (NOW + timedelta(seconds=1), None),
+    ],
+)
+def test_which_week_it_is(at: datetime, week: int | None) -> None:
+    found = next(each for each in series(Facts(first=[(at, True)]), NOW, 3) if each.metric is feedback.FIRST_PASS)
+    assert [*found.values] == [1.0 if number == week else None for number in range(3)]
+
+
+def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
+    facts = Facts(first=[(LAST, True), (BEFORE, True), (NOW - 15 * DAY, True)])
+    found = next(each for each in series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is feedback.FIRST_PASS)
+    assert ([*found.values], [*found.counts]) == ([None, 1.0, 1.0], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ([], ""),
+        ([None, None], "··"),
+        ([0.5], "▄"),
+        ([2.0, 2.0, None], "▄▄·"),
+        ([0.0, 7.0, 3.5, None, 1.0], "▁█▅·▂"),
+        ([-1.0, 0.0], "▁█"),
+    ],
+)
+def test_trends(values: Sequence[float | None], line: str) -> None:
+    assert trend(values) == line
+
+
+# --- drawn from the tables ------------------------------------------------------------------------------------------
+
+
+def _id(at: datetime, number: int = 0) -> str:
+    return str(ULID.from_datetime(at))[:10] + f"{number:016d}"
+
+
+FIRST, SECOND, OTHER, ISSUE, OLD = (
+    _id(at, number) for number, at in enumerate([LAST, LAST, LAST, BEFORE, NOW - 30 * DAY])
+)
+
+
+@pytest.fixture
+async def url(url: str) -> str:
+    database = Database(url)
+    async with database.transaction() as session:
+        session.add_all(
+            [
+                run_row(FIRST, number=1, created_at=LAST, state="completed"),
+                run_row(SECOND, number=1, created_at=LAST, state="failed", reason="gate_rejected"),
+                run_row(OTHER, 11, "bank", created_at=LAST, reason="excluded"),
+                run_row(ISSUE, number=7, created_at=BEFORE, trigger="issue"),
+                run_row(OLD, number=2, created_at=NOW - 30 * DAY),
+                spend_row("1", FIRST, 2 * MICRO),
+                spend_row("2", FIRST, MICRO),
+                spend_row("3", ISSUE, MICRO, phase="planning"),
+                gate_row(_id(LAST), FIRST, asked_at=LAST, decided_at=LAST + timedelta(minutes=2)),
+                gate_row(_id(LAST, 1), FIRST, subject="t", state="expired", asked_at=LAST, decided_at=LAST + DAY),
+                _finding(_id(LAST, 1), "1" * 64, FIRST),
+                _finding(_id(LAST, 2), "2" * 64, FIRST),
+                _finding(_id(LAST, 3), "3" * 64, None),
+                _dismissal("1" * 64),
+                _dismissal("2" * 64, undone_at=NOW),
+                *(_memory(_id(LAST, number), pinned=number > 1) for number in range(4)),
+                _recall(FIRST, "a", "helped"),
+                _recall(FIRST, "b", "ignored"),
+                _recall(SECOND, "a", ""),
+            ]
+        )
+        facts: list[tuple[str, EventType, datetime, dict[str, Any]]] = [
+            (FIRST, EventType.run_completed, LAST, {"reason": "", "decision": "approve"}),
+            (SECOND, EventType.run_failed, LAST, {"decision": "request_changes"}),
+            (FIRST, EventType.feedback_decided, LAST, {"approved": False, "own": False}),
+            (FIRST, EventType.feedback_decided, LAST, {"approved": True, "own": True}),
+            (FIRST, EventType.tool_executed, LAST, {"problem": None}),
+            (FIRST, EventType.tool_executed, LAST, {"problem": "it broke"}),
+            (ISSUE, EventType.tool_executed, BEFORE, {"files": 3, "problem": None}),
+            (ISSUE, EventType.phase_bounced, BEFORE, {"count": 1}),
+            (OLD, EventType.tool_executed, NOW - 30 * DAY, {"problem": "it broke"}),
+        ]
+        for trace, kind, at, payload in facts:
+            ledger.tell(session, trace, kind, at, payload=payload)
+    await database.close()
+    return url
+
+
+EXPECTED: dict[str, tuple[float | None, float | None]] = {
+    "success": (1.0, 0.5),
+    "first_pass": (None, 1.0),
+    "cost_usd": (1.0, 1.5),
+    "iterations_planning": (1.0, None),
+    "iterations_review": (None, 2.0),
+    "tool_success": (1.0, 0.5),
+    "bounces": (1.0, None),
+    "bounces_resolved": (1.0, None),
+    "learnings": (0.0, 1.0),
+    "application": (None, 1.0),
+    "recall_precision": (None, 0.5),
+    "dismissal": (None, 0.5),
+    "override": (None, 1.0),
+    "response_seconds": (None, 120.0),
+}
+
+
+async def test_everything_is_drawn_from_what_is_stored(url: str) -> None:
+    database = Database(url)
+    found = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2)}
+    bank = await weekly(database, NOW, 2, [11])
+    shop = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2, [10])}
+    await database.close()
+    assert {name: values for name, values in found.items() if values != (None, None)} == EXPECTED
+    assert shop == found
+    assert not [each for each in bank if set(each.values) != {None}]
+
+
+async def test_what_a_repository_does_not_keep_is_not_known(url: str) -> None:
+    database = Database(url)
+    await configurations.keep(database, Scope("repository 10", 1, False), "sha", {"audit": {"retention_days": 10}})
+    found = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2, [10])}
+    await database.close()
+    assert found["cost_usd"] == (None, 1.5)
+
+
+async def test_the_end_of_a_run_says_what_its_review_decided(url: str) -> None:
+    database = Database(url)
+    async with database.transaction() as session:
+        session.add(run_row(_id(NOW), head_sha="c" * 40, state="running", admitted_by="x"))
+        output = {"decision": "require_human"}
+        session.add(CheckpointRow(id="c", run_id=_id(NOW), phase="review", output=output, time=NOW))
+    assert await runs.move(database, _id(NOW), RunState.failed, NOW, ReasonCode.gate_rejected)
+    [event] = await ledger.replay(database, _id(NOW))
+    await database.close()
+    assert event.payload["decision"] == "require_human"
+
+
+async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await shown.show(settings(url), None, 12, as_json=False)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "metric this week of week before trend"
+    assert len(lines) == 2 + len(METRICS)
+    assert lines[-1] == "12 weeks of seven days, the last of which ends now; –: nothing is known."
+
+    await shown.show(settings(url), "octo-org/shop", 2, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [each["metric"] for each in told] == [metric.name for metric in METRICS]
+    assert {len(each["values"]) for each in told} == {2}
+    with pytest.raises(NotThere, match="No run was in a repository a/b"):
+        await shown.show(settings(url), "a/b", 2, as_json=True)
+
+
+async def test_the_gauges_are_drawn_now_and_then(url: str) -> None:
+    database, clock = Database(url), _Clock()
+    metrics = Metrics(Bus(), database, clock)
+    assert 'forge_feedback{metric="first_pass"} 1.0' in await _scraped(metrics)
+    clock.at += FEEDBACK - timedelta(seconds=1)
+    async with database.transaction() as session:
+        ledger.tell(session, FIRST, EventType.tool_executed, NOW, payload={"problem": None})
+    assert 'forge_feedback{metric="tool_success"} 0.5' in await _scraped(metrics)
+    clock.at += timedelta(seconds=1)
+    told = await _scraped(metrics)
+    await database.close()
+    assert f'forge_feedback{{metric="tool_success"}} {2 / 3}' in told
+    assert not [line for line in told if 'metric="bounces"' in line]  # nothing is known of this week
+
+
+class _Clock:
+    at = NOW
+
+    def now(self) -> datetime:
+        return self.at
+
+
+async def _scraped(metrics: Metrics) -> list[str]:
+    response = await metrics.exposed(make_mocked_request("GET", "/metrics"))
+    assert isinstance(response.body, bytes)
+    return response.body.decode().splitlines()
+
+
+def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow:
+    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": row_id, "trail": "", "content": {}}
+    values |= {"first_run": FIRST, "last_run": FIRST, "comment_id": None, "created_at": LAST}
+    return FindingRow(id=row_id, fingerprint=fingerprint, posted_by=posted_by, **values)
+
+
+def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> DismissalRow:
+    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
+    values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
+    return DismissalRow(id=fingerprint[:26], fingerprint=fingerprint, **values)
+
+
+def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
+    values: dict[str, Any] = {"repository_id": 10, "kind": "semantic", "content": "c", "context": "", "tags": []}
+    values |= {"confidence": 0.5, "source": "s", "created_at": LAST, "last_accessed": LAST, "access_count": 0}
+    return MemoryRow(id=memory_id, pinned=pinned, **values)
+
+
+def _recall(run_id: str, memory_id: str, outcome: str) -> RecallRow:
+    told: dict[str, Any] = {"task": "review", "phase": "review", "rank": 1, "at": LAST}
+    return RecallRow(run_id=run_id, memory_id=memory_id, outcome=outcome, **told)
