@@ -23,16 +23,16 @@ from domain.events import EventType
 from domain.findings import Finding
 from domain.gates import digest
 from domain.globs import matches
-from domain.ids import short
 from domain.memories import Use
 from domain.ports import Purse
 from domain.redaction import outgoing
 from domain.runs import Phase, Run
 from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings, ledger, memories, runs
-from pipeline import reconclude, threads
+from pipeline import threads
 from pipeline.automation import weigh_here
 from pipeline.beginning import configured
+from pipeline.dismissing import dismiss
 from pipeline.drawing import mirror_of
 from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
@@ -235,17 +235,7 @@ class Hearing:
             return hearing_texts.needs_a_command(finding)
         if heard.confidence < SURE or not heard.why:
             return hearing_texts.is_it_a_dismissal(finding)
-        memory_id = await dismissals.add(
-            services.database,
-            command.repository,
-            command.number,
-            finding,
-            command.sender,
-            heard.why,
-            services.clock.now(),
-            learns=known.configuration.memory.enabled,
-        )
-        await reconclude.check(services, command.repository, command.number, self._guid)
-        await threads.resolve(services, command.repository, command.number, finding)
-        shown = short("M", memory_id) if memory_id else ""
-        return hearing_texts.taken_for_a_dismissal(replies.dismissed(finding, heard.why, memory=shown))
+        where = (command.repository, command.number)
+        taught = await dismiss(services, *where, finding, command.sender, heard.why, self._guid)
+        await threads.resolve(services, *where, finding)
+        return hearing_texts.taken_for_a_dismissal(replies.dismissed(finding, heard.why, memory=taught))

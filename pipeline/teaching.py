@@ -11,7 +11,7 @@ from domain import memory_texts, replies
 from domain.commands import ObeyComment
 from domain.errors import CodeHostError
 from domain.findings import Finding
-from domain.ids import new_id, short
+from domain.ids import new_id
 from domain.memories import LONGEST, Kind, Memory, Origin
 from domain.memory_texts import Evidence
 from domain.redaction import outgoing
@@ -19,6 +19,7 @@ from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
 from memory import checkpoints, dismissals, findings, memories, runs
 from pipeline import configuration, reconclude, threads
+from pipeline.dismissing import dismiss
 from pipeline.heeding import history_of, learns
 from pipeline.services import Services
 from pipeline.standing import look
@@ -88,19 +89,11 @@ class Teaching:
         known = await dismissals.among(self._database, command.repository, [finding.fingerprint])
         if finding.fingerprint in known:
             return replies.already_dismissed(finding, known[finding.fingerprint])
-        memory = await dismissals.add(
-            self._database,
-            command.repository,
-            command.number,
-            finding,
-            command.sender,
-            reason,
-            services.clock.now(),
-            learns=await learns(services, command.repository),
-        )
-        await self._reconclude(command.number, f"dismiss {finding.id}")
-        await threads.resolve(services, command.repository, command.number, finding)
-        return replies.dismissed(finding, reason, memory=short("M", memory) if memory else "")
+        where = (command.repository, command.number)
+        cause = f"{self._guid} dismiss {finding.id}"
+        taught = await dismiss(services, *where, finding, command.sender, reason, cause)
+        await threads.resolve(services, *where, finding)
+        return replies.dismissed(finding, reason, memory=taught)
 
     async def _undismiss(self, finding: Finding) -> str:
         """Of a finding that is held back because of its like, what holds it is taken back."""

@@ -8,13 +8,12 @@ from domain import replies
 from domain.commands import NoteThread
 from domain.conversation import ReviewThread
 from domain.findings import Category, Finding, Layer, Severity
-from domain.ids import short
 from domain.review import Review
 from domain.runs import RepositoryRef, Run
 from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings
 from pipeline import reconclude
-from pipeline.heeding import learns
+from pipeline.dismissing import dismiss
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
@@ -110,12 +109,8 @@ async def _dismiss(services: Services, guid: str, command: NoteThread, finding: 
         return f"{finding.id} is gone"
     if finding.severity is Severity.critical and finding.category is Category.security:
         return f"{finding.id} is critical: only a command dismisses it"
-    now = services.clock.now()
     where = (command.repository, command.number)
-    is_learning = await learns(services, command.repository)
-    memory = await dismissals.add(services.database, *where, finding, command.sender, RESOLVED, now, learns=is_learning)
-    await reconclude.check(services, command.repository, command.number, guid)
-    taught = short("M", memory) if memory else ""
+    taught = await dismiss(services, *where, finding, command.sender, RESOLVED, guid)
     text = replies.dismissed_by_resolving(finding, command.sender.login, taught)
     await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
     return f"{finding.id} is dismissed"
