@@ -1,4 +1,4 @@
-"""The acts of the demo: a pull request that is mended, one whose risk a maintainer accepts, and an issue's way."""
+"""The acts of the demo: a pull request that is mended, one at a gate, one that teaches, and an issue's way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 
 from bot.demo import parcel_issue, project
-from bot.demo.stage import Stage, is_overlooked, named, shown, why_open
+from bot.demo.stage import Stage, finding_of, is_overlooked, named, shown, why_open
 from bot.settings import Settings
 from domain import gate_texts, test_texts
 from simulator import Simulator, User
@@ -134,6 +134,49 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
         "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
         "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
         and project.GATE_CONDITION.split()[0] in told,
+    }
+
+
+async def learning(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+    """A finding that a maintainer dismisses on one pull request is not raised on the next; the database says why.
+
+    :param settings: of the Forge that plays along, for its command line.
+    """
+    github, repository, author = stage.github, cast.repository, cast.author
+    repository.dependency_changes = []
+    stage.step(f"A pull request in which a rule is wrong: “{project.LEARNING_TITLE}”")
+    head = await author.push(repository, "old-names", project.LEARNING_PUSH, project.LEARNING_TITLE, base="main")
+    pull = await author.open_pull_request(
+        repository, "old-names", title=project.LEARNING_TITLE, body=project.LEARNING_BODY
+    )
+    await stage.watch(repository, head)
+    comment = next(each for each in github.review_comments(pull) if project.LEARNING_RULE in each.body)
+    stage.show_comment(comment)
+
+    stage.step("A maintainer says that it is wrong here")
+    said = await cast.maintainer.reply(comment, f"/forge dismiss {project.LEARNING_REASON}")
+    stage.say(said.user.login, said.body)
+    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+
+    stage.step(f"The next pull request does it again: “{project.LEARNING_AGAIN_TITLE}”")
+    title = project.LEARNING_AGAIN_TITLE
+    again = await author.push(repository, "old-names-2", project.LEARNING_AGAIN_PUSH, title, base="main")
+    second = await author.open_pull_request(repository, "old-names-2", title=title, body=project.LEARNING_BODY)
+    verdict = await stage.watch(repository, again)
+    stage.show_check(verdict)
+    raised = [each for each in github.review_comments(second) if project.LEARNING_RULE in each.body]
+
+    stage.step("The operator asks why")
+    name = finding_of(comment)
+    told = await stage.command(
+        settings, "memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)
+    )
+    return {
+        "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
+        "It was not raised again.": not raised and verdict.conclusion == "success",
+        "The summary says what was held back.": "Held back" in (verdict.summary or ""),
+        "The database says who taught it, and why.": cast.maintainer.login in told
+        and project.LEARNING_REASON.split(",")[0] in " ".join(told.split()),
     }
 
 

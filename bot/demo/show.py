@@ -61,6 +61,7 @@ async def _play(stage: Stage, settings: Settings, second_push: Mapping[str, File
     cast = acts.cast_of(stage.github)
     good = kept(stage.console, await acts.review(stage, cast, second_push))
     good = kept(stage.console, await acts.gate(stage, cast, settings)) and good
+    good = kept(stage.console, await acts.learning(stage, cast, settings)) and good
     return kept(stage.console, await acts.issue(stage, cast)) and good
 
 

@@ -175,6 +175,12 @@ def named(thread: Thread) -> str:
     return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path
 
 
+def finding_of(comment: ReviewComment) -> str:
+    """The name of the finding that a comment carries."""
+    found = _FINDING.search(comment.body)
+    return found["name"] if found else ""
+
+
 def why_open(thread: Thread) -> str:
     if not thread.outdated:
         return "the push left its line as it was, so GitHub does not call the thread outdated"
