@@ -185,6 +185,7 @@ async def _services(
         markers=Markers(settings.private_key_pem().encode()),
         models=settings.models,
         ceilings=settings.ceilings,
+        reflects=settings.reflection,
     )
 
 

@@ -66,6 +66,7 @@ class Settings(BaseSettings):
     queue_polling: float = Field(default=0.2, gt=0, le=10)
     concurrent_runs: int = Field(default=4, ge=1, le=64)
     tool_workers: int = Field(default=2, ge=1, le=32)
+    reflection: bool = True
 
     @field_validator("sandbox_tools", mode="before")
     @classmethod

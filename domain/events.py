@@ -30,6 +30,7 @@ class EventType(StrEnum):
     budget_settled = "budget.settled"
     budget_refused = "budget.refused"
     budget_granted = "budget.granted"
+    budget_half = "budget.half"  # of a phase or a run is spent or reserved
     gate_requested = "gate.requested"
     gate_approved = "gate.approved"
     gate_rejected = "gate.rejected"
@@ -56,6 +57,11 @@ class EventType(StrEnum):
     memory_archived = "memory.archived"
     memory_edited = "memory.edited"  # by a person at the command line, with what it said before
     memory_imported = "memory.imported"  # from a file
+    learning_stored = "learning.stored"
+    learning_merged = "learning.merged"  # it was known already
+    learning_refused = "learning.refused"
+    reflected = "reflection.ended"  # also if nothing came of it, or the model could not be asked
+    consolidated = "consolidation.ended"
     paused = "safety.paused"  # a repository, by an admin
     unpaused = "safety.unpaused"
     ok_given = "safety.ok_given"  # for a stranger's head

@@ -48,6 +48,7 @@ class Use(StrEnum):
     applied = "applied"  # with success
     confirmed = "confirmed"  # by a person
     dismissed = "dismissed"  # by a person
+    recurred = "recurred"  # another run taught the same: how often counts, but no model confirms itself
 
     @property
     def change(self) -> float:
@@ -55,7 +56,7 @@ class Use(StrEnum):
         return _CHANGES[self]
 
 
-_CHANGES = {Use.applied: 0.1, Use.confirmed: 0.2, Use.dismissed: -0.2}
+_CHANGES = {Use.applied: 0.1, Use.confirmed: 0.2, Use.dismissed: -0.2, Use.recurred: 0.0}
 
 
 class Scope(StrEnum):
@@ -134,7 +135,9 @@ def confidence(memory: Memory, now: datetime) -> float:
 
 
 def used(memory: Memory, use: Use, now: datetime) -> Memory:
-    """The memory after something became of it."""
+    """The memory after something became of it; what says nothing of its worth leaves it as it is."""
+    if not use.change:
+        return memory
     sure = _bounded(confidence(memory, now) + use.change)
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 

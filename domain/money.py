@@ -85,6 +85,7 @@ class Limits(BaseModel):
         Phase.review: 2 * MICRO,
         Phase.testing: 3 * MICRO,
         Phase.deployment: 2 * MICRO,
+        Phase.reflection: MICRO // 4,
     }
     run: int = 50 * MICRO
     day: int = 200 * MICRO
@@ -117,10 +118,10 @@ class Ceilings(BaseModel):
     @property
     def of_configuration(self) -> dict[str, float]:
         """What they mean for a repository's configuration: numbers by dotted path, as ``presets.capped`` takes them."""
-        named = {**{f"budgets.phase.{phase}": self.phase for phase in Phase}, "budgets.run": self.run}
+        phases = [phase.value for phase in Phase if phase is not Phase.reflection]  # of which a file says nothing
+        named = {**{f"budgets.phase.{phase}": self.phase for phase in phases}, "budgets.run": self.run}
         named["budgets.day"] = self.day
         money = {path: amount / MICRO for path, amount in named.items() if amount is not None}
-        phases = [phase.value for phase in Phase]
         calls = {f"breakers.iteration.{name}": self.calls for name in (*phases, "other")}
         minutes = {f"breakers.time.{name}": self.minutes for name in (*phases, "total")}
         others = calls | minutes | {"ladder.max_level": self.level}

@@ -86,13 +86,14 @@ class Trigger(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phases of the pipeline (SPEC P1)."""
+    """The phases of the pipeline (SPEC P1), and what is done beside them."""
 
     planning = "planning"
     implementation = "implementation"
     review = "review"
     testing = "testing"
     deployment = "deployment"
+    reflection = "reflection"  # about a run, in no run's way
 
 
 class RepositoryRef(BaseModel):

@@ -40,6 +40,7 @@ from safety.allowance import Allowance, Facts, allowance
 from safety.breakers import Circuit, Move, settled
 
 SETTLED, LOST = "settled", "lost"
+_HALF = "half"
 _INSERT = insert(SpendRow)
 _TURNS = {
     dialect: upsert(
@@ -120,6 +121,7 @@ class StoredPurse:
         if asked.refusal is not None:
             self._tell(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
             return asked.refusal
+        self._tell_half(connection, uses(sums.totals, self._within(sums.granted), self._phase), now)
         reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
         connection.execute(_INSERT, self._row(reservation, step, model, now))
         told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
@@ -159,6 +161,13 @@ class StoredPurse:
                 self._tell(
                     connection, EventType.breaker_warning, now, {"name": name} if check is None else _said(check)
                 )
+
+    def _tell_half(self, connection: Connection, used: Sequence[Use], now: datetime) -> None:
+        """That half of what the phase or the run may spend is used, once per execution."""
+        past = next((use for use in used[:2] if use.limit and 2 * use.used > use.limit), None)
+        if past is not None and _HALF not in self._warned:
+            self._warned.add(_HALF)
+            self._tell(connection, EventType.budget_half, now, past.model_dump())
 
     async def uses(self) -> Sequence[Use]:
         """How far each limit is used now."""
@@ -321,9 +330,12 @@ async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
         return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
 
 
-async def close(database: Database, run_id: str, now: datetime) -> int:
-    """Settle what a run that ended left reserved: lost, charged in full. How many there were."""
-    return await database.at_once(lambda connection: _lose(connection, now, run_id))
+async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
+    """Settle what a run that ended left reserved: lost, charged in full. How many there were.
+
+    :param of_step: ``in_phase`` and ``at_step`` of what ended, if that is not the whole run.
+    """
+    return await database.at_once(lambda connection: _lose(connection, now, run_id, **of_step))
 
 
 SUMS = (

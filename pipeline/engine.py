@@ -23,23 +23,42 @@ from memory import executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
+from pipeline.consolidating import Consolidating, Nights
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
 from pipeline.hearing import Hearing
 from pipeline.issue_run import IssueRun, has_ended
 from pipeline.journal import WAKE
 from pipeline.last_word import say
-from pipeline.names import ACTING, APP_VERSION, DELIVERIES, DELIVERY, HEAR, HEARINGS, LAST_WORD, RUN, RUNS, TEST, TESTS
+from pipeline.names import (
+    ACTING,
+    APP_VERSION,
+    CONSOLIDATE,
+    DELIVERIES,
+    DELIVERY,
+    HEAR,
+    HEARINGS,
+    LAST_WORD,
+    LEARNING,
+    REFLECT,
+    RUN,
+    RUNS,
+    TEST,
+    TESTS,
+)
+from pipeline.reflecting import Attention, Reflecting, looked_back_on
 from pipeline.retention import Retention
 from pipeline.review import ReviewRun
 from pipeline.services import Services
 from pipeline.steps import interrupted
 from pipeline.test_run import HeadTest
+from safety.reflecting import Moment
 
 log = structlog.get_logger(__name__)
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
 _HEARINGS_AT_ONCE = 4  # in this process: each waits for a model
+_LEARNING_AT_ONCE = 2  # in this process: nobody waits for it
 _TESTS_AT_ONCE = 2  # that somebody asked for, in this process: each takes processors and a gigabyte
 HEARTBEAT = 5.0  # seconds
 
@@ -79,6 +98,7 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
     queues.register_queue(DELIVERIES, worker_concurrency=200, **common)
     queues.register_queue(TESTS, partition_concurrency=1, worker_concurrency=_TESTS_AT_ONCE, **common)
     queues.register_queue(HEARINGS, partition_concurrency=1, worker_concurrency=_HEARINGS_AT_ONCE, **common)
+    queues.register_queue(LEARNING, partition_concurrency=1, worker_concurrency=_LEARNING_AT_ONCE, **common)
     queues.register_queue(RUNS, partition_concurrency=1, worker_concurrency=settings.concurrent_runs, **common)
 
 
@@ -103,6 +123,8 @@ class WorkflowEngine:
         self._told: set[str] = set()  # gates whose answers are on their way to their runs
         self._active = 0  # workflows that run at this moment
         self._retention = Retention(services)
+        self._attention = Attention(services)
+        self._nights = Nights(services)
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
     async def start(self) -> None:
@@ -114,6 +136,7 @@ class WorkflowEngine:
         await asyncio.to_thread(prepare, self._engine, self._settings)
         DBOS(config=self._config())
         self._register()
+        self._register_learning()
         self._register_beside()
         DBOS.launch()
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
@@ -140,7 +163,16 @@ class WorkflowEngine:
 
     @property
     def _sweeps(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return self.renew, self._wake_due, self._answer_gates, self._adopt, self._go_on, self._retention.sweep
+        return (
+            self.renew,
+            self._wake_due,
+            self._answer_gates,
+            self._adopt,
+            self._go_on,
+            self._retention.sweep,
+            self._attention.look,
+            self._nights.tidy,
+        )
 
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:
@@ -186,7 +218,7 @@ class WorkflowEngine:
                 if await has_ended(services, run):
                     return "over"
                 kind = IssueRun if run.is_of_issue else ReviewRun
-                return await kind(services, run, DBOS.workflow_id).execute()
+                return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
 
         @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
@@ -225,6 +257,23 @@ class WorkflowEngine:
                     await go_on(run, f"look {count}")
                     return "looks again"
                 return await Acting(services, run, count, DBOS.workflow_id).execute()
+
+    def _register_learning(self) -> None:
+        """What is made of runs once they are over, and of what they taught."""
+        services = self._services
+
+        @DBOS.workflow(name=REFLECT, max_recovery_attempts=_RECOVERIES)
+        async def reflect(run_id: str, moment: str) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                run = await runs.get(services.database, run_id)
+                if run is None:
+                    return "unknown run"
+                return await Reflecting(services, run, Moment(moment), DBOS.workflow_id or "").execute()
+
+        @DBOS.workflow(name=CONSOLIDATE, max_recovery_attempts=_RECOVERIES)
+        async def consolidate(repository_id: int) -> str:  # pyright: ignore[reportUnusedFunction]
+            with self._working():
+                return await Consolidating(services, repository_id, DBOS.workflow_id or "").execute()
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock

@@ -10,4 +10,7 @@ RUN = "review_run"  # the workflow of one review
 TESTS = "tests"  # the queue for tests that were asked for, partitioned by pull request
 HEARINGS = "hearings"  # the queue for replies that are to be read, partitioned by pull request
 HEAR = "hear"  # the workflow of reading one
+LEARNING = "learning"  # the queue for what is learned, partitioned by repository
+REFLECT = "reflect"  # the workflow of one reflection on a run
+CONSOLIDATE = "consolidate"  # the workflow of one night's order among the memories of a repository
 TEST = "test"  # the workflow of one testing of a head that was asked for

@@ -33,6 +33,7 @@ class Services:
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
     worth_telling: float = WORTH_TELLING
+    reflects: bool = True  # whether a model is asked what could be learned from runs
 
     @property
     def long_pauses(self) -> Sequence[float]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from agents.reflection import KEY
 from domain.configuration import Configuration
 from domain.gates import SLICED, Gate, GateDecision, GateRequest, GateState, Option, digest
 from domain.money import Refusal, Slice
@@ -81,8 +82,8 @@ class Watch:
         return tuple(gate.conditions for gate in known if gate.conditions)
 
     def _mine(self, kept: Sequence[Kept]) -> Sequence[Kept]:
-        """The answers to this task."""
-        return [each for each in kept if str(each.value.get("key", "")).startswith(self._task)]
+        """The answers to this task; what is asked about the run beside it is no turn of anybody."""
+        return [each for each in kept if _key(each).startswith(self._task) and not _key(each).startswith(KEY)]
 
     def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
@@ -140,6 +141,10 @@ class Watch:
             Reason(code="facts.turns", text=f"Turn {len(turns)} of {most}, {minutes:.1f} min of work, {errors} errors"),
             Reason(code="facts.output", text=f"Last output: {last}"),
         )
+
+
+def _key(kept: Kept) -> str:
+    return str(kept.value.get("key", ""))
 
 
 def _began(mine: Sequence[Kept], now: datetime) -> datetime:

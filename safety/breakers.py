@@ -108,7 +108,7 @@ _MORE = {
 
 def progressed(before: Progress, after: Progress, phase: Phase) -> bool:
     """Whether a call brought its phase on. In every phase, seeing what was not seen before does."""
-    if after.seen - before.seen or any(getattr(after, name) > getattr(before, name) for name in _MORE[phase]):
+    if after.seen - before.seen or any(getattr(after, name) > getattr(before, name) for name in _MORE.get(phase, ())):
         return True
     if phase is Phase.testing:
         return before.failing is not None and after.failing is not None and after.failing < before.failing
@@ -174,7 +174,8 @@ def time(
     :param granted: time beyond the limits that people allowed; it raises both.
     """
     more = max(granted, _NO_TIME) / _MINUTE
-    of_phase = _time(worked_phase, getattr(limits, phase.value) + more, limits.warn, phase.value, phase.value)
+    minutes: float = getattr(limits, phase.value, limits.total)
+    of_phase = _time(worked_phase, minutes + more, limits.warn, phase.value, phase.value)
     of_run = _time(worked_total, limits.total + more, limits.warn, "run", "total")
     return max(of_phase, of_run, key=lambda check: (check.should_break, check.warns))
 

@@ -55,8 +55,9 @@ def warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> tuple
 
 
 def limits_of(budgets: Budgets) -> Limits:
-    """The limits a repository configured."""
-    phases = {phase: micro(getattr(budgets.phase, phase.value)) for phase in Phase}
+    """The limits a repository configured; what it does not set is as usual."""
+    usual = Limits().phase
+    phases = {phase: micro(getattr(budgets.phase, phase.value, usual[phase] / MICRO)) for phase in Phase}
     return Limits(phase=phases, run=micro(budgets.run), day=micro(budgets.day))
 
 

@@ -57,6 +57,11 @@ _MENDED = """\
 -    return sum(prices) * (2 - discount)
 +    return sum(prices) * (1 - discount)
 """
+_LEARNED: JsonValue = {
+    "kind": "procedural",
+    "content": "Run `python3 -m unittest` whenever a price is computed anew, since a wrong sign goes unnoticed else.",
+    "event": 1,
+}
 _JUDGED: Mapping[str, JsonValue] = {
     "test": 1,
     "failure_class": "real_bug",
@@ -78,6 +83,7 @@ def planning(risk: str) -> ScriptedModel:
     model.when("== your task: T1", lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST))
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     model.when("== your task: mend", lambda shown: _done("The price.") if "Applied." in shown else _patch(_MENDED))
+    model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2", _second)
 
 

@@ -114,5 +114,6 @@ def test_random_histories(start: float, steps: list[tuple[Use, timedelta]], rest
     assert memories.confidence(last, at + rest) <= last.confidence  # silence never adds any
     assert memories.after(memories.after(made, history[:7]), history[7:]) == last  # only what happened counts
     for use in (Use.applied, Use.confirmed):
-        assert memories.used(last, use, at).confidence >= last.confidence
-    assert memories.used(last, Use.dismissed, at).confidence <= last.confidence
+        assert memories.used(last, use, at).confidence >= memories.confidence(last, at)
+    assert memories.used(last, Use.dismissed, at).confidence <= memories.confidence(last, at)
+    assert memories.used(last, Use.recurred, at) == last  # a model does not confirm itself

@@ -71,7 +71,7 @@ def test_limits_come_from_the_configuration_and_stay_below_the_ceilings():
     limits = limits_of(Budgets())
     assert limits == Limits()
     lower = capped(limits, Ceilings(phase=MICRO, day=10 * MICRO, installation=20 * MICRO))
-    assert set(lower.phase.values()) == {MICRO}
+    assert max(lower.phase.values()) == MICRO
     assert (lower.run, lower.day, lower.installation) == (50 * MICRO, 10 * MICRO, 20 * MICRO)
     assert capped(limits, Ceilings()) == limits
 

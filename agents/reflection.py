@@ -1,0 +1,214 @@
+"""Asks a model what could be learned from a run, by what the ledger says of it: no code, and no stranger's words."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from agents.asking import Answer, Question
+from agents.model_review.questions import framed, without_hidden
+from agents.model_review.rendering import Redact
+from agents.prompts import prompt
+from domain.admission import LONGEST_CONTEXT, LONGEST_SAID, Learning, Shown
+from domain.events import Event, EventType
+from domain.memories import Kind
+from domain.rounds import Bounce
+from domain.runs import Run
+from safety.reflecting import Moment
+
+KEY = "reflection"
+MOST = 3  # learnings that are looked at
+_MOST_FACTS = 40
+_MOST_TO_FIX = 4  # of one bounce
+_WORDS, _NAME = 300, 120  # characters of what somebody said, and of what something is called
+_MAX_OUTPUT = 900
+
+
+class Fact(BaseModel):
+    """What is told of one event."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: str
+    text: str
+
+
+class ReflectionQuestion(Question):
+    """A question for learnings.
+
+    :param facts: what it tells, in the order of the numbers it is shown under, from 1.
+    """
+
+    facts: tuple[Fact, ...]
+
+    @property
+    def shown(self) -> Shown:
+        told = {fact.event: fact.text for fact in self.facts}
+        return Shown(prompt=f"{self.instructions}\n{self.content}", events=told)
+
+
+def _cut(limit: int) -> BeforeValidator:
+    """What is a little too long is judged, not asked for again."""
+    return BeforeValidator(lambda value: value[: 2 * limit] if isinstance(value, str) else value)
+
+
+class Learned(BaseModel):
+    """One thing the model says."""
+
+    kind: Kind
+    content: Annotated[str, _cut(LONGEST_SAID)]
+    context: Annotated[str, _cut(LONGEST_CONTEXT)] = ""
+    tags: list[str] = []
+    event: int
+
+
+class Reflection(BaseModel):
+    """What the model hands in."""
+
+    learnings: list[Learned]
+
+
+def question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) -> ReflectionQuestion:
+    """The question what could be learned. The same for the same events.
+
+    :param redact: takes credentials out of a text.
+    """
+    told = tuple(Fact(event=fact.event, text=redact(fact.text)) for fact in facts[-_MOST_FACTS:])
+    lines = [f"A run on {'an issue' if run.is_of_issue else 'a pull request'}. {_WHY[moment]}"]
+    lines += [f"#{number} {fact.text}" for number, fact in enumerate(told, 1)]
+    return ReflectionQuestion(
+        key=key(moment),
+        instructions=prompt("reflect"),
+        content=framed("\n".join(lines)),
+        max_output_tokens=_MAX_OUTPUT,
+        facts=told,
+    )
+
+
+def key(moment: Moment) -> str:
+    """The step under which a reflection is accounted for."""
+    return f"{KEY}: {moment.value}"
+
+
+def learnings(answer: Answer, asked: ReflectionQuestion) -> Sequence[Learning]:
+    """What the model says was learned; what names no event of the run has none."""
+    try:
+        said = Reflection.model_validate(answer.value or {"learnings": []}).learnings
+    except ValidationError:
+        return []
+    events = dict(enumerate((fact.event for fact in asked.facts), 1))
+    return [
+        Learning(
+            kind=each.kind,
+            content=without_hidden(each.content),
+            context=without_hidden(each.context),
+            tags=tuple(dict.fromkeys(tag for word in each.tags if (tag := without_hidden(word)))),
+            event=events.get(each.event, ""),
+        )
+        for each in said[:MOST]
+    ]
+
+
+_WHY: Mapping[Moment, str] = {
+    Moment.ended: "It is over.",
+    Moment.bounced: "It goes on; one phase has sent the work back at least twice. Why do the fixes not stick?",
+    Moment.cost: "It goes on; half of a budget is spent. Is something done in a roundabout way?",
+    Moment.errors: "It goes on; many tool calls of a phase failed. What goes wrong?",
+    Moment.overridden: "A person decided otherwise than Forge. What did Forge get wrong?",
+}
+
+
+# --- what is told ------------------------------------------------------------------------------------------
+
+
+def facts(events: Sequence[Event], bounces: Sequence[Bounce] = ()) -> tuple[Fact, ...]:
+    """What is told of a run: its turns in order, and what happened often in one line each.
+
+    :param events: in order.
+    :param bounces: what was sent back, in order.
+    """
+    back = iter(bounces)
+    told: list[Fact] = []
+    for event in events:
+        text = _sent_back(event, next(back, None)) if event.type is EventType.phase_bounced else _told(event)
+        if text:
+            told.append(Fact(event=event.id, text=text))
+    ids = {event.id: at for at, event in enumerate(events)}
+    return tuple(sorted([*told, *_findings(events), *_tools(events)], key=lambda fact: ids[fact.event]))
+
+
+def _told(event: Event) -> str:
+    said = event.payload
+    match event.type:
+        case EventType.guard_tripped | EventType.breaker_tripped:
+            return f"Stopped by {_name(said.get('name'))}: {_quoted(said.get('text'))}"
+        case EventType.budget_half:
+            return f"Half of the {_name(said.get('name'))} was spent"
+        case EventType.gate_approved | EventType.gate_rejected:
+            decided = "approved" if event.type is EventType.gate_approved else "rejected"
+            return f"A person {decided} {_name(said.get('name'))}{_with(said.get('words') or said.get('conditions'))}"
+        case EventType.gate_expired:
+            return f"Nobody answered {_name(said.get('name'))} in time"
+        case EventType.feedback_dismissed:
+            return f"A maintainer dismissed {_name(said.get('rule'))}{_with(said.get('description'))}"
+        case EventType.feedback_missed:
+            return f"A maintainer reported a bug that Forge had not seen{_with(said.get('description'))}"
+        case EventType.feedback_decided:
+            return "" if said.get("approved") else "A person merged it although changes were requested"
+        case EventType.ladder_stopped:
+            return "A person stopped what Forge was about to do unasked"
+        case EventType.run_failed | EventType.run_completed:
+            ended = "failed" if event.type is EventType.run_failed else "was completed"
+            return f"The run {ended}{f' ({reason})' if (reason := _name(said.get('reason'))) else ''}"
+        case _:
+            return ""
+
+
+def _sent_back(event: Event, bounce: Bounce | None) -> str:
+    phase = "a phase" if event.phase is None else event.phase.value
+    wrong = () if bounce is None else bounce.to_fix
+    lines = [f"{phase} sent the work back, time {event.payload.get('count', '?')}"]
+    lines += [f"> {_name(each.rule)} in {_name(each.path)}: {_short(each.message)}" for each in wrong[:_MOST_TO_FIX]]
+    return "\n".join(lines)
+
+
+def _findings(events: Sequence[Event]) -> Iterator[Fact]:
+    """One line per rule, with some of the places."""
+    found: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.type is EventType.finding_detected:
+            found[str(event.payload.get("rule"))].append(event)
+    for rule, there in found.items():
+        places = dict.fromkeys(_name(event.payload.get("path")) for event in there)
+        yield Fact(event=there[-1].id, text=f"{len(there)} × {_name(rule)} found in {', '.join([*places][:3])}")
+
+
+def _tools(events: Sequence[Event]) -> Iterator[Fact]:
+    """One line per tool whose calls failed."""
+    used = [event for event in events if event.type is EventType.tool_executed]
+    calls = Counter((event.source, event.phase) for event in used)
+    failed = [event for event in used if event.payload.get("problem")]
+    last = {(event.source, event.phase): event for event in failed}
+    for (tool, phase), event in last.items():
+        count = sum((each.source, each.phase) == (tool, phase) for each in failed)
+        where = "" if phase is None else f" in {phase.value}"
+        said = _quoted(event.payload.get("problem"))
+        yield Fact(event=event.id, text=f"{_name(tool)}: {count} of {calls[tool, phase]} calls failed{where}{said}")
+
+
+def _with(words: object) -> str:
+    return f": {_quoted(words)}" if words else ""
+
+
+def _quoted(words: object) -> str:
+    """Somebody's words, on a line of their own that can pass for nothing else."""
+    return f"\n> {_short(words)}" if words else ""
+
+
+def _short(words: object) -> str:
+    return without_hidden(str(words)[: 4 * _WORDS])[:_WORDS]
+
+
+def _name(name: object) -> str:
+    return without_hidden(str(name or ""))[:_NAME]

@@ -1,0 +1,136 @@
+"""How alike two short texts are, by the stems of their words and by the things they name."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+ALIKE = 0.6
+"""From this likeness on, two texts that name the same things say the same."""
+OPPOSED = 0.8
+"""From this likeness on, two texts of which one denies something contradict each other."""
+
+_TOKEN = re.compile(r"[\w./@:+#*'’-]*\w")
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_MIXED = re.compile(r"[A-Za-z]+-?\d")
+_DOTTED = re.compile(r"\w\.[A-Za-z]\w")
+_ENDS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s")
+_SHORTEST = 2  # characters that are left of a word without its end
+_NEGATIONS = frozenset(
+    re.findall(r"\w+", "never not no without avoid cannot dont doesnt isnt arent shouldnt mustnt wont cant nobody")
+)
+_AFFIRMATIONS = frozenset(re.findall(r"\w+", "always must should shall ought have has need needs do does"))
+_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be been but by for from had here in into is it its of on or so such than that the their "
+        "them then there these they this those to too was were which while who will with would you your",
+    )
+)
+_SILENT = _STOP | _NEGATIONS | _AFFIRMATIONS
+
+
+def names(text: str) -> frozenset[str]:
+    """The paths, identifiers, rules and commands a text names, in lower case.
+
+    What is quoted as code is one, and a word that no language has: with a slash, an underscore, a dot, a capital or a
+    digit inside, or a dash before it.
+    """
+    quoted = [word for part in _QUOTED.findall(text) for word in part.split()]
+    plain = [token for token in _tokens(text) if _is_name(token)]
+    return frozenset(stripped for word in (*quoted, *plain) if len(stripped := _stripped(word)) >= _SHORTEST)
+
+
+def stems(text: str) -> frozenset[str]:
+    """The words of a text without their ends, without those that say nothing or only whether it is so."""
+    return frozenset(_stems(text))
+
+
+def is_negative(text: str) -> bool:
+    """Whether a text advises against something, or says that something is not so."""
+    return any(_bare(token) in _NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in _tokens(text))
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A text as it is compared: its stems, the things it names, and whether it denies."""
+
+    stems: frozenset[str]
+    names: frozenset[str]
+    is_negative: bool
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        return cls(stems(text), names(text), is_negative(text))
+
+    def likeness(self, other: "Saying") -> float:
+        """The share of all the words of both that both have, from 0 to 1."""
+        together = self.stems | other.stems
+        return len(self.stems & other.stems) / len(together) if together else 0.0
+
+    def says_what(self, other: "Saying") -> bool:
+        """Whether both say the same."""
+        return self.is_negative == other.is_negative and self._is_about(other) and self.likeness(other) >= ALIKE
+
+    def contradicts(self, other: "Saying") -> bool:
+        """Whether both say the same but for a negation: always and never, do and do not."""
+        return self.is_negative != other.is_negative and self._is_about(other) and self.likeness(other) >= OPPOSED
+
+    def _is_about(self, other: "Saying") -> bool:
+        """Whether the things of one are among those of the other: ``a.py`` and ``b.py`` are two things to know."""
+        return self.names <= other.names or other.names <= self.names
+
+
+def copied(text: str, source: str, length: int = 4) -> float:
+    """The share of the runs of words of a text that are runs of words of its source, too.
+
+    :param length: words in a run; a shorter text is one run.
+    """
+    words = _words(text)
+    runs = list(_runs(words, min(length, len(words)))) if words else []
+    known = set(_runs(_words(source), min(length, len(words))))
+    return sum(run in known for run in runs) / len(runs) if runs else 0.0
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _is_name(token: str) -> bool:
+    if any(mark in token for mark in ("/", "_", "::")) or token.startswith("--"):
+        return True
+    return any(shape.search(token) is not None for shape in (_CAMEL, _MIXED, _DOTTED))
+
+
+def _stripped(word: str) -> str:
+    return word.strip(".,:;!?()[]{}'\"*’").casefold()
+
+
+def _bare(token: str) -> str:
+    return token.lower().replace("'", "").replace("’", "")
+
+
+def _stems(text: str) -> Iterator[str]:
+    for token in _tokens(text):
+        word = _bare(token).strip(".:-+#*@/")
+        if _is_name(token):
+            yield _stripped(token)
+        elif word and word not in _SILENT:
+            yield _stem(word)
+
+
+def _stem(word: str) -> str:
+    end = next((end for end in _ENDS if word.endswith(end) and len(word) - len(end) >= _SHORTEST), "")
+    if not (end == "s" and word.endswith("ss")):
+        word = word.removesuffix(end) if end else word
+    word = word.removesuffix("e") if len(word) > _SHORTEST else word
+    return word[:-1] if len(word) > _SHORTEST and word[-1] == word[-2] else word
+
+
+def _words(text: str) -> Sequence[str]:
+    return [_stripped(token) for token in _tokens(text)]
+
+
+def _runs(words: Sequence[str], length: int) -> Iterable[tuple[str, ...]]:
+    return (tuple(words[start : start + length]) for start in range(len(words) - length + 1)) if length else ()

@@ -1,0 +1,115 @@
+"""Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it (SPEC M6)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.admission import Admission, Learning
+from domain.events import EventType
+from domain.ids import earliest, new_id
+from domain.memories import Memory, Origin, Use
+from domain.redaction import outgoing
+from domain.runs import Run
+from memory import ledger, memories
+from memory.database import Database
+from memory.tables import EventRow, MemoryRow, RunRow
+
+
+async def keep(
+    database: Database, run: Run, moment: str, decided: Sequence[Admission], note: str, now: datetime
+) -> None:
+    """Keep what a reflection came to, once per run and moment.
+
+    :param note: why nothing was learned, if nothing was.
+    """
+    async with database.transaction() as session:
+        # A write comes first, so that two executions take turns.
+        await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
+        if await _is_known(session, run, moment):
+            return
+        for each in decided:
+            await _keep(session, database.dialect, run, each, now)
+        told = {
+            "moment": moment,
+            "stored": sum(each.is_new for each in decided),
+            "merged": sum(each.into is not None for each in decided),
+            "refused": sum(each.refused is not None for each in decided),
+            "note": note,
+        }
+        ledger.tell(session, run.id, EventType.reflected, now, source="reflection", payload=told)
+
+
+async def _is_known(session: AsyncSession, run: Run, moment: str) -> bool:
+    same = select(EventRow.id).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.reflected.value,
+        EventRow.payload["moment"].as_string() == moment,
+    )
+    return await session.scalar(same) is not None
+
+
+async def _keep(session: AsyncSession, dialect: str, run: Run, decided: Admission, now: datetime) -> None:
+    learning = decided.learning
+    told: dict[str, object] = {"event": learning.event, "kind": learning.kind.value}
+    if decided.refused is not None:
+        kind = EventType.learning_refused
+        told |= decided.refused.model_dump(include={"code", "text"}) | {"content": outgoing(learning.content)[:200]}
+    elif decided.into is not None:
+        kind = EventType.learning_merged
+        told |= {"memory": decided.into}
+        await _recur(session, dialect, run, decided.into, now)
+    else:
+        kind = EventType.learning_stored
+        memory = _memory(run, learning, now)
+        session.add(memories.row_of(memory))
+        told |= {"memory": memory.id}
+    ledger.tell(session, run.id, kind, now, source="reflection", payload=told)
+
+
+async def _recur(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:
+    """Count another run that teaches the same; the one that taught it first counts already."""
+    row = await session.get(MemoryRow, memory_id)
+    if row is not None and run.id not in row.source:
+        await memories.use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
+
+
+def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
+    return Memory(
+        id=new_id(),
+        installation_id=run.repository.installation_id,
+        repository_id=run.repository.id,
+        kind=learning.kind,
+        content=learning.content,
+        context=learning.context,
+        tags=learning.tags,
+        confidence=Origin.model.confidence,
+        origin=Origin.model,
+        source=f"event {learning.event} of run {run.id} on #{run.number}",
+        created_at=now,
+        used_at=now,
+    )
+
+
+_TELLING = (
+    EventType.phase_bounced,
+    EventType.budget_half,
+    EventType.gate_rejected,
+    EventType.feedback_dismissed,
+    EventType.feedback_missed,
+    EventType.feedback_decided,
+    EventType.ladder_stopped,
+)
+
+
+async def runs_with_news(database: Database, since: datetime) -> Sequence[str]:
+    """The runs of which something was told since a moment that may be worth a reflection.
+
+    :param since: by the clock of this machine, by which events get their ids.
+    """
+    failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
+    telling = or_(EventRow.type.in_([kind.value for kind in _TELLING]), failed)
+    async with database.transaction() as session:
+        found = await session.scalars(select(EventRow.trace).where(EventRow.id > earliest(since), telling))
+        return list(dict.fromkeys(found))
