@@ -329,7 +329,11 @@ class Memory(Section):
     """What Forge learns here."""
 
     enabled: bool = Field(default=True, description="Learn, and use what was learned.")
-    organisation: bool = Field(default=False, description="Share it with the other repositories of the organisation.")
+    organisation: bool = Field(
+        default=False,
+        description="Share what is remembered in words with the other repositories of the organisation that set this, "
+        "and use theirs. What a public repository uses may show in its reviews.",
+    )
     max: int = Field(default=10_000, ge=0, le=10_000, description="Memories kept.")
 
 

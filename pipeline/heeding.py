@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.configuration import Configuration
+from domain.configuration import Configuration, Memory
 from domain.findings import Finding
 from domain.review import Review
 from domain.runs import RepositoryRef
@@ -41,7 +41,10 @@ async def history_of(services: Services, repository: RepositoryRef, found: Seque
 
 async def learns(services: Services, repository: RepositoryRef, configured: Configuration | None = None) -> bool:
     """Whether the repository wants Forge to learn, and to use what it learned."""
-    if configured is None:
-        ceilings = services.ceilings.of_configuration
-        configured = (await configuration.load(services.host, services.database, repository, ceilings)).configuration
-    return configured.memory.enabled
+    return (await wanted(services, repository) if configured is None else configured.memory).enabled
+
+
+async def wanted(services: Services, repository: RepositoryRef) -> Memory:
+    """What the repository wants of Forge's memory."""
+    ceilings = services.ceilings.of_configuration
+    return (await configuration.load(services.host, services.database, repository, ceilings)).configuration.memory

@@ -12,7 +12,7 @@ from domain.commands import ObeyComment
 from domain.errors import CodeHostError
 from domain.findings import Finding
 from domain.ids import new_id
-from domain.memories import LONGEST, Kind, Memory, Origin
+from domain.memories import LONGEST, Kind, Memory, Origin, Scope
 from domain.memory_texts import Evidence
 from domain.redaction import outgoing
 from domain.runs import Phase
@@ -20,7 +20,7 @@ from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashC
 from memory import checkpoints, dismissals, findings, memories, runs
 from pipeline import configuration, reconclude, threads
 from pipeline.dismissing import dismiss
-from pipeline.heeding import history_of, learns
+from pipeline.heeding import history_of, learns, wanted
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import Gate, authorise
@@ -171,22 +171,25 @@ class Teaching:
     # --- memories -----------------------------------------------------------------------------------------------
 
     async def _remember(self, text: str) -> str:
-        if not await learns(self._services, self._command.repository):
+        configured = await wanted(self._services, self._command.repository)
+        if not configured.enabled:
             return memory_texts.switched_off()
         if outgoing(text) != text:
             return memory_texts.holds_secret()
         command, cause = self._command, f"comment {self._command.comment.id}"
         where = (command.repository, command.number)
-        memory = self._memory(text, cause)
+        scope = Scope.organisation if configured.organisation else Scope.repository
+        memory = self._memory(text, cause, scope)
         kept, is_new = await memories.learn(self._database, *where, memory, command.sender, cause)
         return memory_texts.remembered(kept, is_new)
 
-    def _memory(self, text: str, cause: str) -> Memory:
+    def _memory(self, text: str, cause: str, scope: Scope) -> Memory:
         command, now = self._command, self._services.clock.now()
         return Memory(
             id=new_id(),
             installation_id=command.repository.installation_id,
             repository_id=command.repository.id,
+            scope=scope,
             kind=Kind.procedural if _DO.search(text) else Kind.semantic,
             content=text[:LONGEST],
             tags=tuple(dict.fromkeys(_NAMES.findall(text)))[:_MOST_TAGS],

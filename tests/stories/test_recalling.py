@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime
 
+import pytest
+
 from agents.scripted import ScriptedModel
 from domain.events import EventType
 from domain.memories import Kind, Memory, Origin
@@ -99,3 +101,21 @@ async def test_nothing_is_told_where_memory_is_off_or_elsewhere(read: Story, mod
         await read.rest()
     assert len(model.calls) == 2
     assert all("M-" not in call.content and "Learned here" not in call.content for call in model.calls)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+async def test_what_is_taught_reaches_repositories_that_share(read: Story, model: ScriptedModel, shares: bool) -> None:
+    """Both have to say so: who taught, and who is told."""
+    on, other = "memory: {organisation: true}\n", f"memory: {{organisation: {'true' if shares else 'false'}}}\n"
+    home, alice = read.repository({"README.md": "# Home\n", ".github/forge.yml": on}, "octo-org/home")
+    issue = await alice.open_issue(home, "Totals", "What about none?")
+    await alice.comment(issue, "/forge remember billing totals of nothing are 0")
+    await read.rest()
+    [receipt] = read.answers(issue)
+    assert receipt.body.startswith("Learned: billing totals of nothing are 0")
+    repository, alice = read.repository({"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": other})
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    await alice.open_pull_request(repository, "feature", title="Add billing totals")
+    await read.rest()
+    [asked] = [call.content for call in model.calls]
+    assert ("billing totals of nothing are 0" in asked) is shares
