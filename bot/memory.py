@@ -21,8 +21,9 @@ from domain.memory_file import PATH
 from domain.memory_lines import MOST_LINES, Line, Wrong, read, written
 from domain.neutral import visible
 from domain.runs import RepositoryRef
-from memory import costs, library, memory_files
+from memory import costs, findings, library, memory_files
 from memory.database import Database
+from pipeline import configuration, heeding
 
 MOST_LIVE = 10_000
 """Memories that count in a repository (SPEC M3)."""
@@ -202,12 +203,14 @@ async def why(settings: Settings, finding: str, repository: str, number: int) ->
     :raises NotThere: if there is no such finding, or Forge never ran in the repository.
     """
     async with opened(settings) as database:
-        ids = await auditing.repositories_named(database, repository)
-        behind = await library.behind(database, ids, number, finding)
-    if behind is None:
-        what = f"There is no finding {visible(finding)} in {visible(repository)}#{number}."
-        raise NotThere(what, "The check `Forge / review` of the pull request lists them.")
-    _print(*shown.behind(behind))
+        where = await _repository(database, repository)
+        found = await findings.by_name(database, where.id, number, finding)
+        if found is None:
+            what = f"There is no finding {visible(finding)} in {visible(repository)}#{number}."
+            raise NotThere(what, "The check `Forge / review` of the pull request lists them.")
+        is_learning = (await configuration.stored(database, where)).memory.enabled
+        known = await heeding.evidence(database, where, number, found, is_learning=is_learning)
+    _print(*shown.behind(known))
 
 
 async def _ids(database: Database, repository: str | None) -> Sequence[int] | None:

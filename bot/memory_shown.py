@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from domain.events import Event, EventType
-from domain.ids import short
+from domain.holding import Past, Why, shown
 from domain.memories import Memory, confidence
+from domain.memory_texts import Evidence
 from domain.neutral import visible
 from domain.redaction import outgoing
-from memory.library import Behind, Judged, Recall, Shelved, Story
+from memory.library import Recall, Shelved, Story
 
 _WORDS = {"applied": "helped", "confirmed": "confirmed by a person", "dismissed": "doubted by a person"}
 _OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
@@ -51,20 +52,32 @@ def after_archiving(story: Story) -> Iterator[str]:
             yield f"The dismissal of {each.finding} in #{each.number} that taught it stands; {how}."
 
 
-def behind(found: Behind) -> Iterator[str]:
-    """What people and memories have to do with a finding."""
-    finding = found.finding
+def behind(evidence: Evidence) -> Iterator[str]:
+    """What people and memories have to do with a finding; `/forge why` says the same on GitHub."""
+    finding = evidence.finding
     yield f"{finding.id}  {_plain(finding.rule)}  {_plain(finding.where)}  confidence {finding.confidence:.2f}"
     yield f"  {_plain(finding.message)}"
-    for memory in found.memories:
+    for memory in evidence.memories:
         yield f"  Led to it: {memory.shown} {_plain(memory.content)}"
-    for each in found.own:
-        yield f"  {_dismissal(each)}"
-    if found.of_rule:
-        yield f"  Others of its rule that were dismissed here, each of which can lower or mute it: {len(found.of_rule)}"
-        yield from (f"    {_dismissal(each)}" for each in found.of_rule)
-    if not (found.memories or found.own or found.of_rule):
-        yield "  No memory led to it, and nobody dismissed it or another of its rule here."
+    yield f"  {_stands(evidence)}"
+    if evidence.past:
+        yield "  Others of its rule that were dismissed here:"
+        yield from (f"    {_dismissal(each)}" for each in evidence.past)
+
+
+def _stands(evidence: Evidence) -> str:
+    """Whether it is raised, and how sure it is here."""
+    held, weight = evidence.held, evidence.weight
+    if evidence.dismissal is not None:
+        return f"Muted by its own dismissal: {_dismissal(evidence.dismissal)}"
+    if weight is None:
+        return "Raised: nothing is learned here (`memory.enabled`), so only its own dismissal would mute it"
+    sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
+    if held is not None:
+        like = "the same was dismissed in other words" if held.why is Why.reworded else "its like was dismissed"
+        named = f" ({', '.join(held.memories)})" if held.memories else ""
+        return f"Held back, because {like}{named}: {sure}"
+    return f"Raised{', whatever is dismissed of its like' if evidence.exempt else ''}: {sure}"
 
 
 def _where(memory: Memory, names: Mapping[int, str]) -> str:
@@ -130,12 +143,11 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def _dismissal(each: Judged) -> str:
-    taught = f"; it taught {short('M', each.memory_id)}" if each.memory_id else ""
-    undone = " (taken back)" if each.is_undone else ""
-    words = f": “{_plain(each.reason)}”" if each.reason else ""
-    place = _plain(f"{each.finding} in #{each.number}, {each.path}")
-    return f"{place}: dismissed by {_plain(each.by)}, {each.at:%Y-%m-%d}{undone}{words}{taught}"
+def _dismissal(past: Past) -> str:
+    taught = f"; it taught {shown(past)}" if past.memory_id else ""
+    words = f": “{_plain(past.reason)}”" if past.reason else ""
+    place = _plain(f"{past.name} in #{past.number}, {past.path}")
+    return f"{place}, by {_plain(past.by)} on {past.at:%Y-%m-%d}{words}{taught}"
 
 
 def _at(moment: datetime) -> str:

@@ -10,13 +10,12 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
-from domain.findings import Finding
 from domain.memorable import key
 from domain.memories import Archived, Kind, Memory
 from domain.runs import RepositoryRef
 from memory import ledger, memories
 from memory.database import Database
-from memory.tables import DismissalRow, EventRow, FindingRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
+from memory.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
 
 OPERATOR = "operator"
 _EVENTS = (EventType.memory_stored, EventType.memory_edited, EventType.memory_archived)
@@ -248,67 +247,3 @@ def _recall(row: RecallRow, number: int | None) -> Recall:
 def _tell(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
     payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
     ledger.tell(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A dismissal: of the finding itself, or of another of its rule."""
-
-    finding: str
-    number: int
-    path: str
-    by: str
-    reason: str
-    at: datetime
-    memory_id: str
-    is_undone: bool
-
-
-@dataclass(frozen=True)
-class Behind:
-    """A finding with what people and memories have to do with it.
-
-    :param memories: those that led to it.
-    :param own: dismissals of it, in this pull request or another, oldest first.
-    :param of_rule: those of other findings of its rule that stand.
-    """
-
-    finding: Finding
-    memories: Sequence[Memory]
-    own: Sequence[Judged]
-    of_rule: Sequence[Judged]
-
-
-async def behind(database: Database, repository_ids: Sequence[int], number: int, name: str) -> Behind | None:
-    """What is behind a finding; None if there is none of this name."""
-    wanted = select(FindingRow).where(
-        FindingRow.repository_id.in_(repository_ids), FindingRow.number == number, FindingRow.name == name.upper()
-    )
-    async with database.transaction() as session:
-        row = await session.scalar(wanted.order_by(FindingRow.id.desc()).limit(1))
-        if row is None:
-            return None
-        judged = select(DismissalRow).where(
-            DismissalRow.repository_id == row.repository_id, DismissalRow.rule == row.content["rule"]
-        )
-        past = (await session.scalars(judged.order_by(DismissalRow.id))).all()
-        led = select(MemoryRow).where(MemoryRow.id.in_(row.content.get("memories", ()))).order_by(MemoryRow.id)
-        return Behind(
-            Finding.model_validate(row.content),
-            [memories.of_row(each) for each in await session.scalars(led)],
-            [_judged(each) for each in past if each.fingerprint == row.fingerprint],
-            [_judged(each) for each in past if each.fingerprint != row.fingerprint and each.undone_at is None],
-        )
-
-
-def _judged(row: DismissalRow) -> Judged:
-    return Judged(
-        row.name,
-        row.number,
-        row.path,
-        row.by_login,
-        row.reason,
-        row.created_at,
-        row.memory_id,
-        row.undone_at is not None,
-    )

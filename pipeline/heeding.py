@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from domain.configuration import Configuration, Memory
 from domain.findings import Finding
+from domain.memory_texts import MOST_NAMED, Evidence
 from domain.review import Review
 from domain.runs import RepositoryRef
-from memory import dismissals, findings
+from memory import dismissals, findings, memories, runs
+from memory.database import Database
 from pipeline import configuration
 from pipeline.services import Services
-from safety.holding import FEWEST, NO_HISTORY, History
+from safety.holding import FEWEST, NO_HISTORY, History, distinct, held, may_be_held, weighed
 from safety.verdict import with_dismissals
 
 
@@ -21,22 +23,53 @@ async def heeded(
     :param configured: what the repository wants; asked for where it matters and is not given.
     """
     dismissed = await dismissals.among(services.database, repository, review.fingerprints)
-    history = await history_of(services, repository, review.found)
+    history = await history_of(services.database, repository, review.found)
     if history.dismissed and not await learns(services, repository, configured):
         history = NO_HISTORY
     return with_dismissals(review, dismissed, history)
 
 
-async def history_of(services: Services, repository: RepositoryRef, found: Sequence[Finding]) -> History:
+async def history_of(database: Database, repository: RepositoryRef, found: Sequence[Finding]) -> History:
     """What people did here with findings of the same rules and at the same places."""
     rules, places = {finding.rule for finding in found}, {finding.place for finding in found}
     if not rules:
         return NO_HISTORY
-    past = await dismissals.like(services.database, repository, rules, places)
+    past = await dismissals.like(database, repository, rules, places)
     if len(past) < FEWEST:
         return History(past)
     doubted = {each.rule for each in past}
-    return History(past, await findings.taken_up(services.database, repository.id, doubted))
+    return History(past, await findings.taken_up(database, repository.id, doubted))
+
+
+async def evidence(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding, *, is_learning: bool
+) -> Evidence:
+    """What is known about why a finding of a pull request is raised or not.
+
+    :param is_learning: whether the repository wants that of its like to count.
+    """
+    history = await history_of(database, repository, [finding])
+    own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
+    led = [await memories.find(database, each) for each in finding.memories[:MOST_NAMED]]
+    return Evidence(
+        finding,
+        dismissal=own[0] if own else None,
+        weight=weighed(finding, history) if is_learning else None,
+        exempt=not may_be_held(finding),
+        held=held(finding, history) if is_learning and not own else None,
+        past=distinct(finding, history),
+        memories=[memory for memory in led if memory is not None],
+        heads=await _heads(database, repository, number, finding),
+    )
+
+
+async def _heads(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding
+) -> tuple[str, str] | None:
+    ids = await findings.runs_of(database, repository.id, number, finding.id)
+    found = [await runs.get(database, run_id) for run_id in ids or ()]
+    first, last = found or (None, None)
+    return None if first is None or last is None else (first.head_sha, last.head_sha)
 
 
 async def learns(services: Services, repository: RepositoryRef, configured: Configuration | None = None) -> bool:

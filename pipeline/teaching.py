@@ -13,19 +13,18 @@ from domain.errors import CodeHostError
 from domain.findings import Finding
 from domain.ids import new_id
 from domain.memories import LONGEST, Kind, Memory, Origin, Scope
-from domain.memory_texts import Evidence
 from domain.redaction import outgoing
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
-from memory import checkpoints, dismissals, findings, memories, runs
+from memory import checkpoints, dismissals, findings, memories
 from pipeline import configuration, reconclude, threads
 from pipeline.dismissing import dismiss
-from pipeline.heeding import history_of, learns, wanted
+from pipeline.heeding import evidence, history_of, learns, wanted
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import Gate, authorise
 from safety.gates import is_grave, request
-from safety.holding import History, distinct, held, may_be_held, releasing, weighed
+from safety.holding import History, releasing
 
 VERBS = frozenset({Verb.dismiss, Verb.undismiss, Verb.explain, Verb.why, Verb.remember, Verb.forget})
 """The commands that are carried out here."""
@@ -109,33 +108,12 @@ class Teaching:
         return replies.undismissed(finding) if undone else replies.not_dismissed(finding)
 
     async def _why(self, finding: Finding) -> str:
-        repository = self._command.repository
-        history = await self._history(finding)
-        is_learning = await learns(self._services, repository)
-        own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
-        led = [await memories.find(self._database, each) for each in finding.memories[: memory_texts.MOST_NAMED]]
-        return memory_texts.why(
-            Evidence(
-                finding,
-                dismissal=own[0] if own else None,
-                weight=weighed(finding, history) if is_learning else None,
-                exempt=not may_be_held(finding),
-                held=held(finding, history) if is_learning and not own else None,
-                past=distinct(finding, history),
-                memories=[memory for memory in led if memory is not None],
-                heads=await self._heads(finding),
-            )
-        )
+        where, is_learning = self._command.repository, await learns(self._services, self._command.repository)
+        number = self._command.number
+        return memory_texts.why(await evidence(self._database, where, number, finding, is_learning=is_learning))
 
     async def _history(self, finding: Finding) -> History:
-        return await history_of(self._services, self._command.repository, [finding])
-
-    async def _heads(self, finding: Finding) -> tuple[str, str] | None:
-        command = self._command
-        ids = await findings.runs_of(self._database, command.repository.id, command.number, finding.id)
-        found = [await runs.get(self._database, run_id) for run_id in ids or ()]
-        first, last = found or (None, None)
-        return None if first is None or last is None else (first.head_sha, last.head_sha)
+        return await history_of(self._database, self._command.repository, [finding])
 
     async def _below_its_gate(self, finding: Finding) -> str | None:
         """A finding about which `security_findings` is asked takes that gate's role to dismiss, too."""

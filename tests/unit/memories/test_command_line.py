@@ -13,7 +13,8 @@ from bot.opening import NotThere
 from domain.errors import ForgeError
 from domain.findings import Category, Finding, Layer, Severity
 from domain.memories import Archived, Kind, Memory, Use
-from memory import library, memories
+from memory import configurations, library, memories
+from memory.configurations import Scope
 from memory.database import Database
 from memory.tables import DismissalRow, FindingRow, RecallRow
 from tests.rows import NOON, run_row, settings
@@ -240,26 +241,35 @@ async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -
 async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     database = Database(url)
     async with database.transaction() as session:
-        session.add_all([_finding("F-AAAAAA", "1" * 64), _finding("F-BBBBBB", "2" * 64)])
+        session.add_all([_finding("F-AAAAAA", "1" * 64), _finding("F-BBBBBB", "2" * 64, memories=(SECOND,))])
         session.add(_dismissal("F-AAAAAA", "1" * 64, memory_id=FIRST))
         session.add(_dismissal("F-OLDOLD", "3" * 64, undone_at=NOON))
-    await database.close()
     await remembered.why(settings(url), "f-bbbbbb", "octo-org/shop", 1)
     assert capsys.readouterr().out.splitlines() == [
         "F-BBBBBB  ruff/F401  app.py:1  confidence 0.90",
         "  unused import",
-        "  Others of its rule that were dismissed here, each of which can lower or mute it: 1",
-        "    F-AAAAAA in #1, app.py: dismissed by carol, 2026-05-01: “on purpose”; it taught M-00M000",
+        "  Led to it: M-00M001 Ask first.",
+        "  Raised: confidence here 0.70, of 0.90 as stated",
+        "  Others of its rule that were dismissed here:",
+        "    F-AAAAAA in #1, app.py, by carol on 2026-05-01: “on purpose”; it taught M-00M000",
     ]
     await remembered.why(settings(url), "F-AAAAAA", "octo-org/shop", 1)
-    assert "  F-AAAAAA in #1, app.py: dismissed by carol" in capsys.readouterr().out
+    assert "  Muted by its own dismissal: F-AAAAAA in #1, app.py, by carol" in capsys.readouterr().out
     await remembered.archive(settings(url), "M-00M000")
     assert capsys.readouterr().out.splitlines()[1] == (
         "The dismissal of F-AAAAAA in #1 that taught it stands; `/forge undismiss F-AAAAAA` there takes it back."
     )
+    async with database.transaction() as session:
+        session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
+    await remembered.why(settings(url), "F-BBBBBB", "octo-org/shop", 1)
+    assert "  Held back, because its like was dismissed: confidence here 0.00" in capsys.readouterr().out
+    await configurations.keep(database, Scope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}})
+    await remembered.why(settings(url), "F-BBBBBB", "octo-org/shop", 1)
+    assert "  Raised: nothing is learned here" in capsys.readouterr().out
+    await database.close()
 
 
-def _finding(name: str, fingerprint: str) -> FindingRow:
+def _finding(name: str, fingerprint: str, memories: tuple[str, ...] = ()) -> FindingRow:
     finding = Finding(
         id=name,
         rule="ruff/F401",
@@ -272,6 +282,7 @@ def _finding(name: str, fingerprint: str) -> FindingRow:
         layer=Layer.static,
         fingerprint=fingerprint,
         trail="",
+        memories=memories,
     )
     content = finding.model_dump(mode="json")
     runs = {"first_run": RUN, "last_run": RUN, "posted_by": RUN, "comment_id": None}
@@ -281,5 +292,12 @@ def _finding(name: str, fingerprint: str) -> FindingRow:
 
 def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> DismissalRow:
     values: dict[str, Any] = {"repository_id": SHOP, "number": 1, "rule": "ruff/F401", "path": "app.py"}
-    values |= {"by_id": 7, "by_login": "carol", "reason": "on purpose", "created_at": NOON, "undone_at": None}
+    values |= {
+        "place": "",
+        "by_id": 7,
+        "by_login": "carol",
+        "reason": "on purpose",
+        "created_at": NOON,
+        "undone_at": None,
+    }
     return DismissalRow(id=name, name=name, fingerprint=fingerprint, memory_id=memory_id, **(values | more))
