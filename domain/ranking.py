@@ -112,12 +112,13 @@ def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:
     return found
 
 
-def fused(rankings: Iterable[Mapping[Key, int]]) -> Mapping[Key, float]:
+def fused(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
     """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 
+    :param rankings: places by id.
     :return: the best :data:`CANDIDATES`.
     """
-    scores: dict[Key, float] = defaultdict(float)
+    scores: dict[str, float] = defaultdict(float)
     for ranking in rankings:
         for each, place in ranking.items():
             scores[each] += 1 / (_K + place)

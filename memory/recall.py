@@ -18,6 +18,7 @@ from domain.runs import Phase, RepositoryRef
 from memory.database import Connection, Database, insert_new
 from memory.memories import of_row, within
 from memory.tables import MemoryRow, RecallRow
+from memory.vectors import Vector, nearness
 
 __all__ = ["Asked", "Recalled", "helped", "note", "recall", "settle", "told"]
 
@@ -41,39 +42,48 @@ class Asked:
     limit: int = 10
 
 
-async def recall(database: Database, asked: Asked, now: datetime) -> Sequence[Recalled]:
-    """The live memories that fit, best first. Nothing is written: see :func:`note`."""
+async def recall(database: Database, asked: Asked, now: datetime, vector: Vector | None = None) -> Sequence[Recalled]:
+    """The live memories that fit, best first. Nothing is written: see :func:`note`.
+
+    :param vector: of what is asked, if a model makes some of memories, too.
+    """
     words = ranking.terms(" ".join((*asked.tags, asked.text)))
     tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
-    if not words and not tags:
-        return ()
+    # Here the scope is held; that words and vectors are looked up within it only makes that quick.
+    seen = within(asked.repository, organisation=asked.organisation)
 
     def find(connection: Connection) -> Sequence[Recalled]:
-        held = _held(connection, asked, words, tags)
-        every = (1 << len(words)) - 1
-        by_words = ranking.by_words({number: bits & every for number, bits in held.items()})
-        by_tags = ranking.by_words({number: bits >> len(words) for number, bits in held.items()} if tags else {})
-        scores = ranking.fused([by_words, by_tags])
-        return ranking.best(_live(connection, asked, scores), now, asked.limit)
+        rankings = [*_by_text(connection, asked, words, tags)]
+        if vector is not None:
+            near = nearness(connection, asked.repository, vector, organisation=asked.organisation)
+            rankings.append(ranking.places(near))
+        scores = ranking.fused(rankings)
+        query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
+        with Session(connection) as session:
+            found = [Recalled(of_row(row), scores[row.id]) for row in session.scalars(query)]
+        return ranking.best(found, now, asked.limit)
 
-    return await database.at_once(find)
+    return await database.at_once(find) if words or tags or vector is not None else ()
 
 
-def _live(connection: Connection, asked: Asked, scores: Mapping[int, float]) -> Sequence[Recalled]:
-    """Those of the memories that the repository may see. Here the scope is held; marks only make that quick."""
+def _by_text(
+    connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]
+) -> Sequence[Mapping[str, int]]:
+    """The places of memories, by their ids, for the words and for the tags they hold."""
+    if not (words or tags):
+        return ()
+    held = _held(connection, asked, words, tags)
+    every = (1 << len(words)) - 1
+    by_words = ranking.by_words({number: bits & every for number, bits in held.items()})
+    by_tags = ranking.by_words({number: bits >> len(words) for number, bits in held.items()} if tags else {})
     numbers = table(
         "memory_words_ids" if connection.dialect.name == "sqlite" else "memory_words",
         column("number", BigInteger),
         column("memory_id", String),
     )
-    query = (
-        select(MemoryRow, numbers.c.number)
-        .join(numbers, numbers.c.memory_id == MemoryRow.id)
-        .where(numbers.c.number.in_(scores.keys()), MemoryRow.archived_at.is_(None))
-        .where(within(asked.repository, organisation=asked.organisation))
-    )
-    with Session(connection) as session:
-        return [Recalled(of_row(row), scores[number]) for row, number in session.execute(query)]
+    query = select(numbers).where(numbers.c.number.in_({*by_words, *by_tags}))
+    ids = {row.number: row.memory_id for row in connection.execute(query)}
+    return [{ids[number]: place for number, place in places.items()} for places in (by_words, by_tags)]
 
 
 def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]) -> Mapping[int, int]:

@@ -280,6 +280,18 @@ class MemoryUseRow(Base):
     at: Mapped[datetime]
 
 
+class MemoryVectorRow(Base):
+    """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found."""
+
+    __tablename__ = "memory_vectors"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes]
+
+
 class RecallRow(Base):
     """A memory that an agent was told, and what became of that: nothing yet, ``helped`` or ``ignored``."""
 

@@ -8,16 +8,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import insert, select, text
 from ulid import ULID
 
 from domain.runs import Phase, RepositoryRef
+from memory import vectors
 from memory.database import Connection, Database
 from memory.recall import Asked, note, recall
 from memory.tables import MemoryRow
 from tests.databases import Backend, drop, fresh
 
-ROUNDS, WORDS, ASKED, NOW = 60, 5_000, 16, datetime.now(UTC)
+ROUNDS, WORDS, ASKED, NUMBERS, NOW = 40, 5_000, 16, 256, datetime.now(UTC)
 BIG, SMALL = 10_000, 2_000  # memories of a repository: the most that may live, and what one may have after a year
 LAYOUTS = {1_000: [1_000], BIG: [BIG], 100_000: [BIG, *[SMALL] * 45]}
 Question = Callable[[RepositoryRef, Sequence[str]], Awaitable[object]]
@@ -31,6 +32,7 @@ async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
     database, chance = Database(url), random.Random(4)
     vocabulary = Vocabulary(chance)
     await _filled(database, vocabulary, LAYOUTS[memories])
+    await _embedded(database, chance)
     repositories = {size: number for number, size in enumerate(LAYOUTS[memories])}
     runs = iter(range(1_000_000))
 
@@ -50,17 +52,25 @@ async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
         found = await recall(database, Asked(repository, " ".join(words)), NOW)
         await note(database, f"run {next(runs)}", Phase.review, "review", found, NOW)
 
+    async def by_meaning(repository: RepositoryRef, words: Sequence[str]) -> None:
+        assert await recall(database, Asked(repository, " ".join(words)), NOW, vectors.Vector("bench", meaning(chance)))
+
     for size, number in repositories.items():
         repository = RepositoryRef(installation_id=1, id=number, owner="octo-org", name="shop")
-        times = await _in_turn([bare, unscoped, recalled, shared, noted], repository, vocabulary)
+        times = await _in_turn([bare, unscoped, recalled, shared, noted, by_meaning], repository, vocabulary)
         print(f"\n\nRecall on {backend}, {memories:,} memories, {size:,} of the repository, median of {ROUNDS} (p95)")
         _print("bare text search in the repository, ranked", times[0], times[0])
         _print("bare text search in the whole database", times[1], times[0])
         _print("recall", times[2], times[0])
         _print("recall, with what the organisation shares", times[3], times[0])
         _print("recall, and noted", times[4], times[0])
+        _print(f"recall, with vectors of {NUMBERS}", times[5], times[0])
     await database.close()
     drop(url)
+
+
+def meaning(chance: random.Random) -> Sequence[float]:
+    return [chance.gauss() for _ in range(NUMBERS)]
 
 
 class Vocabulary:
@@ -102,6 +112,16 @@ async def _filled(database: Database, vocabulary: Vocabulary, sizes: Sequence[in
             await session.execute(insert(MemoryRow), rows[start : start + 5_000])
     async with database.transaction() as session:
         await session.execute(text("ANALYZE"))
+
+
+async def _embedded(database: Database, chance: random.Random) -> None:
+    """Vectors for all; a few different ones do."""
+    some = [vectors.Vector("bench", meaning(chance)) for _ in range(100)]
+    async with database.transaction() as session:
+        repositories = (await session.scalars(select(MemoryRow.repository_id).distinct())).all()
+    for repository_id in repositories:
+        while made := await vectors.missing(database, repository_id, "bench", 2_000):
+            await vectors.keep(database, made, [some[number % len(some)] for number in range(len(made))])
 
 
 def _row(vocabulary: Vocabulary, repository_id: int, number: int) -> dict[str, object]:

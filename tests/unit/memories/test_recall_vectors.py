@@ -1,0 +1,93 @@
+"""Recall by meaning: what a model's vectors add to words, and that they leak no more than these."""
+
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy import func, select
+
+from domain.memories import Archived, Memory, Scope
+from memory import memories, vectors
+from memory.database import Database
+from memory.recall import Asked, recall
+from memory.tables import MemoryVectorRow
+from memory.vectors import Vector
+from tests.unit.memories.test_confidence import NOON
+from tests.unit.memories.test_recall import SHOP, SIBLING, STRANGER, keep, learned
+
+MODEL = "openai:text-embedding-3-small"
+HERE = Vector(MODEL, [1.0, 0.0, 0.0])
+
+
+async def keep_with(database: Database, many: Sequence[tuple[Memory, Sequence[float]]]) -> None:
+    await keep(database, *(each for each, _ in many))
+    await vectors.keep(database, [each for each, _ in many], [Vector(MODEL, values) for _, values in many])
+
+
+async def told(database: Database, asked: Asked, vector: Vector = HERE) -> Sequence[str]:
+    return [each.memory.content for each in await recall(database, asked, NOON, vector)]
+
+
+async def test_what_means_the_same_is_found_without_its_words(database: Database) -> None:
+    near, far = learned("Prices are whole cents."), learned("Deploy on Mondays.")
+    await keep_with(database, [(far, [0.0, 9.0, 1.0]), (near, [2.0, 0.1, 0.0])])
+    await keep(database, learned("No model saw this."))
+    assert await told(database, Asked(SHOP, "")) == ["Prices are whole cents.", "Deploy on Mondays."]
+    assert await told(database, Asked(SHOP, "rounding of money", limit=1)) == ["Prices are whole cents."]
+
+
+async def test_what_words_and_meaning_agree_on_comes_first(database: Database) -> None:
+    both = learned("The cart rounds.")
+    words, meaning = learned("The cart rounds blue carts."), learned("Prices are whole cents.")
+    await keep_with(database, [(words, [0.0, 0.0, 1.0]), (both, [0.9, 0.1, 0.0]), (meaning, [1.0, 0.0, 0.0])])
+    assert (await told(database, Asked(SHOP, "cart rounds")))[0] == "The cart rounds."
+
+
+async def test_vectors_leak_no_more_than_words_do(database: Database) -> None:
+    gone = learned("Archived.")
+    await keep_with(
+        database,
+        [
+            (each, [1.0, 0.0, 0.0])
+            for each in (
+                learned("Ours."),
+                learned("Our sibling's.", of=SIBLING),
+                learned("Shared.", of=SIBLING, scope=Scope.organisation),
+                learned("A stranger's.", of=STRANGER, scope=Scope.organisation),
+                learned("Over.", confidence=0.1),
+                gone,
+            )
+        ],
+    )
+    await memories.archive(database, [gone.id], Archived.unused, NOON)
+    assert await told(database, Asked(SHOP, "")) == ["Ours."]
+    assert set(await told(database, Asked(SHOP, "", organisation=True))) == {"Ours.", "Shared."}
+    assert await told(database, Asked(STRANGER, "", organisation=True)) == ["A stranger's."]
+
+
+async def test_vectors_that_cannot_be_compared_are_left_out(database: Database) -> None:
+    await keep_with(database, [(learned("The cart."), [1.0, 0.0, 0.0])])
+    assert await told(database, Asked(SHOP, ""), Vector(MODEL, [1.0, 0.0])) == []
+    assert await told(database, Asked(SHOP, ""), Vector("ollama:other", [1.0, 0.0, 0.0])) == []
+    assert await told(database, Asked(SHOP, "cart"), Vector("ollama:other", [1.0])) == ["The cart."]
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+async def test_a_vector_without_direction_is_none(database: Database, values: list[float]) -> None:
+    with pytest.raises(ValueError, match="A vector needs numbers"):
+        await vectors.keep(database, [learned("The cart.")], [Vector(MODEL, values)])
+
+
+async def test_what_a_model_has_not_seen_yet(database: Database) -> None:
+    old, new, gone = learned("Old."), learned("New."), learned("Archived.")
+    await keep(database, old, new, gone, learned("Elsewhere.", of=SIBLING))
+    await memories.archive(database, [gone.id], Archived.unused, NOON)
+    assert await vectors.missing(database, SHOP.id, MODEL) == [new, old]
+    assert await vectors.missing(database, SHOP.id, MODEL, 1) == [new]
+
+    await vectors.keep(database, [new], [HERE])
+    await vectors.keep(database, [new, old, gone], [HERE] * 3)
+    await vectors.keep(database, [], [])
+    assert await vectors.missing(database, SHOP.id, MODEL) == []
+    async with database.transaction() as session:
+        assert await session.scalar(select(func.count()).select_from(MemoryVectorRow)) == 2
+    assert len(await vectors.missing(database, SHOP.id, "ollama:other")) == 2
