@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,21 @@ async def test_a_dismissal_is_looked_back_on(learns: Story, model: ScriptedModel
 
     assert "> the name is injected" in asked(model)[0]
     assert content in [each.content for each in await known(learns, repository)]
+
+
+async def test_fixes_that_do_not_stick_are_looked_back_on_at_once(learns: Story, model: ScriptedModel) -> None:
+    """Once, while the run waits for a person; nobody is kept waiting and no turn of the agent is used up."""
+    content = "Spell arguments in shop/cart.py as the signature does: ruff/F821 comes back for each guess."
+    model.when("at least twice", {"learnings": [{**LEARNED, "content": content}]})
+    names = ["discont", "discnt", "dscount", "discoun"]
+    model.when(MEND, *(reply for pair in pairwise(names) for reply in (patches(change(*pair)), MENDED)))
+    issue, pull = await asked_for(learns, model, WRONG)
+    await until(lambda: bool(asked(model)))
+    await learns.rest()
+    assert learns.gates(issue.issue) == ["help_needed"]
+    assert [each.content for each in await known(learns, issue.repository)] == [content]
+    assert [each.payload["moment"] for each in await told_of(learns) if "moment" in each.payload] == ["bounced"]
+    learns.comments(pull)
 
 
 async def test_a_fork_teaches_nothing(learns: Story, model: ScriptedModel) -> None:
