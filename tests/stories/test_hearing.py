@@ -10,7 +10,7 @@ from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
 from tests.stories.test_model import LINE, PAY, claim, finds
 
-SAYS_NO: JsonValue = {
+SAYS_NO: dict[str, JsonValue] = {
     "meaning": "disagreement",
     "reason": "The callers never pass an empty list.",
     "answer": "",
