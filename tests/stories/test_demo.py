@@ -14,7 +14,8 @@ async def test_the_demo_tells_its_story() -> None:
     assert "The demo ran to its end" in told
     assert "left open: F-" in told
     assert ": the push left its line as it was" in told
-    last = told.split("Forge resolved")[1]
+    assert "Muted by its own dismissal: F-" in told
+    last = told.split("Forge resolved")[1].split("Another pull request")[0]
     assert "](" not in last
     assert "`" not in last
 
