@@ -121,9 +121,9 @@ class Caller:
                 model_request_parameters=sent.parameters,
             )
         except (AgentRunError, UserError, ValidationError, ValueError) as error:
-            outcome = Outcome.failed if _is_free(error) else Outcome.lost
+            outcome = Outcome.failed if is_free(error) else Outcome.lost
             amount = 0 if outcome is Outcome.failed else None
-            await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, _short(error))
+            await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, brief(error))
             return error
         if self._keep is not None:
             await self._keep(response)
@@ -170,7 +170,7 @@ class Caller:
         return pause if pause <= self._patience.longest_pause else None
 
 
-def _is_free(error: Exception) -> bool:
+def is_free(error: Exception) -> bool:
     """Whether the provider certainly did no work: it answered with an error, or was never reached."""
     if isinstance(error, ModelConnectionError):
         return error.phase in {"pool", "connect"}
@@ -188,7 +188,7 @@ def _explained(name: str, error: Exception, attempts: int) -> str:
     return f"{name} answered with something that cannot be read{tries}."
 
 
-def _short(error: Exception) -> str:
+def brief(error: Exception) -> str:
     """The error for the books, without what the provider wrote."""
     status = f" {error.status_code}" if isinstance(error, ModelHTTPError) else ""
     return type(error).__name__ + status

@@ -6,11 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from domain.money import FREE, Fixed, Price
 
 if TYPE_CHECKING:
+    from pydantic_ai.embeddings import EmbeddingModel
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
 
@@ -36,6 +38,15 @@ class LanguageModel:
 
 
 @dataclass(frozen=True)
+class Embedding:
+    """A model that makes vectors of texts."""
+
+    name: str
+    model: EmbeddingModel
+    price: Price = FREE
+
+
+@dataclass(frozen=True)
 class Unusable:
     """Why a model cannot be asked, and what to do about it."""
 
@@ -50,11 +61,13 @@ class Models:
         ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
     :param prices: the operator's own, by name.
     :param environment: where the providers' keys are, under the names their SDKs read.
+    :param embeds: the name of the model that makes vectors, or that model; None for none: SPEC A9 leaves it optional.
     """
 
     names: Mapping[Task, str]
     prices: Mapping[str, Fixed] = field(default_factory=dict[str, Fixed])
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    embeds: str | Embedding | None = None
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
 
     @classmethod
@@ -69,6 +82,32 @@ class Models:
             self._known[name] = language_model(name, self.prices, self.environment)
         return self._known[name]
 
+    @cached_property
+    def embedding(self) -> Embedding | Unusable | None:
+        """The model that makes vectors of texts, or why it cannot be asked."""
+        if isinstance(self.embeds, str):
+            return embedding_model(self.embeds, self.prices, self.environment)
+        return self.embeds
+
+
+def embedding_model(
+    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+) -> Embedding | Unusable:
+    """The model of this name that makes vectors, or why it cannot be asked. Nothing is sent."""
+    from pydantic_ai.embeddings import infer_embedding_model
+    from pydantic_ai.exceptions import UserError
+
+    from agents.prices import price
+
+    missing = _missing_key(name, environment)
+    if missing is not None:
+        return missing
+    try:
+        model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
+    except (UserError, ImportError, ValueError) as error:
+        return Unusable(f"{name} cannot be asked: {_first_line(error)}")
+    return Embedding(name, model, price(name, prices)[0])
+
 
 def language_model(
     name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
@@ -79,16 +118,22 @@ def language_model(
 
     from agents.prices import price
 
-    provider, _, _ = name.partition(":")
-    key = _KEYS.get(provider)
-    if key is not None and not any(environment.get(variable) for variable in key):
-        return Unusable(f"{name} cannot be asked: {key[0]} is not set.")
+    missing = _missing_key(name, environment)
+    if missing is not None:
+        return missing
     try:
         model = infer_model(name, lambda kind: _provider(kind, environment))
     except (UserError, ImportError, ValueError) as error:
         return Unusable(f"{name} cannot be asked: {_first_line(error)}")
     cost, notice = price(name, prices)
     return LanguageModel(name, model, cost, notice)
+
+
+def _missing_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
+    key = _KEYS.get(name.partition(":")[0])
+    if key is None or any(environment.get(variable) for variable in key):
+        return None
+    return Unusable(f"{name} cannot be asked: {key[0]} is not set.")
 
 
 _KEYS = {

@@ -54,6 +54,7 @@ class Settings(BaseSettings):
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)
     fast_model: str = Field(default="anthropic:claude-haiku-4-5", pattern=_MODEL)
+    embedding_model: str | None = Field(default=None, pattern=_MODEL)
     model_prices: Annotated[dict[str, Fixed], NoDecode] = {}
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
     ceiling_run: Decimal | None = Field(default=None, ge=0)
@@ -110,7 +111,8 @@ class Settings(BaseSettings):
     @property
     def models(self) -> Models:
         """The models by task. Their keys are read from the environment by the providers' SDKs."""
-        return Models({Task.strong: self.strong_model, Task.fast: self.fast_model}, self.model_prices)
+        names = {Task.strong: self.strong_model, Task.fast: self.fast_model}
+        return Models(names, self.model_prices, embeds=self.embedding_model)
 
     @property
     def ceilings(self) -> Ceilings:

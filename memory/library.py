@@ -13,7 +13,7 @@ from domain.events import Event, EventType
 from domain.memorable import key
 from domain.memories import Archived, Kind, Memory
 from domain.runs import RepositoryRef
-from memory import ledger, memories
+from memory import ledger, memories, vectors
 from memory.database import Database
 from memory.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
 
@@ -167,6 +167,7 @@ async def edit(database: Database, memory: Memory, changed: Memory, by: str, now
             return False
         before, after = _words(memories.of_row(row)), _words(changed)
         row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+        await vectors.drop(session, memory)
         _tell(session, memory, EventType.memory_edited, by, now, before=before, after=after)
         return True
 

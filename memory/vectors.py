@@ -1,6 +1,6 @@
 """Keeps the vectors that a model made of memories, and tells how near those of a scope are to a question's (SPEC M2).
 
-What a memory says never changes, so neither does its vector.
+One that says something else from now on loses its vector, and gets another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import and_, delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.memories import Memory
 from domain.runs import RepositoryRef
@@ -47,6 +48,12 @@ async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence
             await session.execute(insert_new(database.dialect, MemoryVectorRow).values(rows))
         archived = select(MemoryRow.id).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_not(None))
         await session.execute(delete(MemoryVectorRow).where(MemoryVectorRow.memory_id.in_(archived)))
+
+
+async def drop(session: AsyncSession, memory: Memory) -> None:
+    """Forget the vectors of a memory, within the transaction that changes what it says."""
+    mine = MemoryVectorRow.repository_id == memory.repository_id, MemoryVectorRow.memory_id == memory.id
+    await session.execute(delete(MemoryVectorRow).where(*mine))
 
 
 async def missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:

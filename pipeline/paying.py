@@ -66,6 +66,15 @@ class Paying:
         """The money of the phase, behind everything that is asked before a call."""
         return purse(self._services, self._run, self._phase, self._configuration, self._stopped)
 
+    @property
+    def _beside(self) -> Purse:
+        """The money for what is learned and recalled, which takes none of the phase's calls."""
+
+        def stopped(connection: Connection, _known: History, _now: datetime) -> Refusal | None:
+            return permits.require(connection, self._run)
+
+        return purse(self._services, self._run, Phase.reflection, self._configuration, stopped)
+
     async def ask(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
         """An answer; one that is refused asks a person where a person can help.
 
@@ -107,7 +116,7 @@ class Paying:
         return _shown(answer)
 
     async def _told(self) -> Told:
-        lessons = () if self._memory is None else tuple(await self._memory.lessons())
+        lessons = () if self._memory is None else tuple(await self._memory.lessons(self._beside))
         return Told(conditions=await self._watch.conditions(), lessons=lessons)
 
     async def _ask_person(self, refusal: Refusal) -> JsonValue:

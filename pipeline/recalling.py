@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.embedding import embed
+from agents.models import Embedding
 from domain.configuration import Configuration
 from domain.memories import Memory, Use
+from domain.ports import Purse
+from domain.redaction import outgoing
 from domain.runs import Phase, Run
-from memory import memories, recall
+from memory import memories, recall, vectors
 from memory.recall import Asked
+from memory.vectors import Vector
 from pipeline.services import Services
 
 
@@ -38,7 +43,7 @@ class Recalling:
         self._task = f"{phase.value} {task}".strip()
         self._about = about
 
-    async def lessons(self) -> Sequence[Memory]:
+    async def lessons(self, purse: Purse) -> Sequence[Memory]:
         """What is known, the most fitting first; nothing where the repository keeps no memory."""
         if not self._memory.enabled:
             return ()
@@ -48,15 +53,35 @@ class Recalling:
             return told
         asked = Asked(self._run.repository, self._about.text, self._about.tags, organisation=self._memory.organisation)
         now = self._services.clock.now()
-        found = await recall.recall(database, asked, now)
+        found = await recall.recall(database, asked, now, await self._vector(purse))
         await recall.note(database, self._run.id, self._phase, self._task, found, now)
         return tuple(each.memory for each in found)
+
+    async def _vector(self, purse: Purse) -> Vector | None:
+        """What is asked as a vector, once memories without one have theirs; None where no model makes any."""
+        embedding = self._services.models.embedding
+        if not isinstance(embedding, Embedding):
+            return None
+        database, step = self._services.database, f"vectors for {self._task}"
+        new = await vectors.missing(database, self._run.repository.id, embedding.name)
+        if new:
+            made = await embed([_words(each) for each in new], "document", embedding, purse, step)
+            if made is None:
+                return None
+            await vectors.keep(database, new, [Vector(embedding.name, each) for each in made])
+        words = outgoing("\n".join([self._about.text, *self._about.tags]))
+        asked = await embed([words], "query", embedding, purse, step)
+        return None if asked is None else Vector(embedding.name, asked[0])
 
     async def named(self, lessons: Sequence[Memory]) -> None:
         """Note which of them an answer named."""
         if lessons:
             ids = [each.id for each in lessons]
             await recall.helped(self._services.database, self._run.id, self._task, ids, self._services.clock.now())
+
+
+def _words(memory: Memory) -> str:
+    return "\n".join([memory.context, memory.content, *memory.tags]).strip()
 
 
 async def settle(services: Services, run: Run, *, succeeded: bool) -> None:

@@ -1,17 +1,27 @@
 """What is remembered is told to agents, and what becomes of that."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from pydantic_ai.embeddings import EmbeddingModel, EmbeddingResult, EmbeddingSettings
+from pydantic_ai.embeddings.result import EmbedInputType
+from pydantic_ai.usage import RequestUsage
 
+from agents.models import Embedding, Models
 from agents.scripted import ScriptedModel
 from domain.events import EventType
 from domain.memories import Kind, Memory, Origin
+from domain.money import Fixed
 from domain.runs import RepositoryRef
-from memory import ledger, memories
+from memory import ledger, memories, spend
 from simulator.state import Repository
-from tests.stories.driver import Story
+from tests.databases import fresh
+from tests.stories.driver import Story, story
 from tests.stories.test_model import PAY, claim, finds
 
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
@@ -119,3 +129,58 @@ async def test_what_is_taught_reaches_repositories_that_share(read: Story, model
     await read.rest()
     [asked] = [call.content for call in model.calls]
     assert ("billing totals of nothing are 0" in asked) is shares
+
+
+class _Meanings(EmbeddingModel):
+    """Makes a vector of two: how much a text is about money, and how much about anything else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    @property
+    def model_name(self) -> str:
+        return "meanings"
+
+    @property
+    def system(self) -> str:
+        return "test"
+
+    async def embed(
+        self, inputs: str | Sequence[str], *, input_type: EmbedInputType, settings: EmbeddingSettings | None = None
+    ) -> EmbeddingResult:
+        texts, _ = self.prepare_embed(inputs, settings)
+        self.asked.append((input_type, tuple(texts)))
+        found = [[1.0, 0.1] if re.search("invoice|totals", text) else [0.1, 1.0] for text in texts]
+        usage = RequestUsage(input_tokens=10)
+        return EmbeddingResult(
+            found, inputs=texts, input_type=input_type, model_name="meanings", provider_name="test", usage=usage
+        )
+
+
+async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedModel) -> None:
+    """With a model that makes vectors, a memory without a word in common is told; its cost is in the books."""
+    meanings = _Meanings()
+    price = Fixed(input=Decimal(1), output=Decimal(1))
+    embeds = Embedding("test:meanings", meanings, price)
+    models = replace(Models.only(model.language_model), embeds=embeds)
+    async with story(fresh("sqlite", tmp_path), tmp_path, models=models) as told:
+        repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+        issue = await alice.open_issue(repository, "A", "B")
+        for text in ("every invoice rounds half up", "deploys happen on Tuesdays"):
+            await alice.comment(issue, f"/forge remember {text}")
+            await told.rest()
+        told.answers(issue)
+        await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+        await alice.open_pull_request(repository, "feature", title="Add totals")
+        await told.rest()
+        [asked] = [call.content for call in model.calls]
+        assert asked.index("every invoice rounds half up") < asked.index("deploys happen on Tuesdays")
+        assert [kind for kind, _ in meanings.asked] == ["document", "query"]
+        [run] = await told.runs()
+        [shared] = [
+            each
+            for each in await spend.shares(told.forge.services.database, run_id=run.id)
+            if each.phase == "reflection"
+        ]
+        assert (shared.model, shared.spent.calls, shared.spent.amount) == ("test:meanings", 2, 20)
