@@ -16,6 +16,9 @@ from memory.database import Connection, Database, insert_new
 from memory.memories import of_row, within
 from memory.tables import MemoryRow, MemoryVectorRow
 
+# Both columns: without the repository, each memory's vector would be looked for among all there are.
+_OF_MEMORY = and_(MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id)
+
 
 @dataclass(frozen=True)
 class Vector:
@@ -58,10 +61,9 @@ async def drop(session: AsyncSession, memory: Memory) -> None:
 
 async def missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
     """Live memories of a repository of which this model made no vector yet, the newest first."""
-    made = and_(MemoryVectorRow.memory_id == MemoryRow.id, MemoryVectorRow.model == model)
     query = (
         select(MemoryRow)
-        .outerjoin(MemoryVectorRow, made)
+        .outerjoin(MemoryVectorRow, and_(_OF_MEMORY, MemoryVectorRow.model == model))
         .where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
         .where(MemoryVectorRow.memory_id.is_(None))
         .order_by(MemoryRow.id.desc())
@@ -83,11 +85,8 @@ def nearness(
     stored = select(MemoryVectorRow.memory_id, MemoryVectorRow.vector).where(MemoryVectorRow.model == vector.model)
     rows = connection.execute(stored.where(MemoryVectorRow.repository_id == repository.id)).all()
     if organisation:
-        of_memory = and_(
-            MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id
-        )
         others = within(repository, organisation=True), MemoryRow.repository_id != repository.id
-        rows = [*rows, *connection.execute(stored.join(MemoryRow, of_memory).where(*others)).all()]
+        rows = [*rows, *connection.execute(stored.join(MemoryRow, _OF_MEMORY).where(*others)).all()]
     asked = _stored(vector.values)
     found = [(memory_id, each) for memory_id, each in rows if len(each) == len(asked)]
     read = partial(numpy.frombuffer, dtype="<f4")
