@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -52,4 +53,9 @@ async def embed(
     cost = embedding.price.cost(usage) if usage.input_tokens else None  # unmeasured, it costs what was reserved
     seconds = time.monotonic() - started
     await purse.settle(reservation, Receipt(outcome=Outcome.answered, amount=cost, usage=usage, seconds=seconds))
-    return result.embeddings if len(result.embeddings) == len(shown) else None
+    return result.embeddings if len(result.embeddings) == len(shown) and all(map(_points, result.embeddings)) else None
+
+
+def _points(vector: Sequence[float]) -> bool:
+    """Whether a vector has a direction, without which nothing is near it."""
+    return 0 < math.hypot(*vector) < math.inf

@@ -1,4 +1,7 @@
-"""Asks a model what a person's reply to a finding means, and for the answer if it is a question."""
+"""Asks a model what a person's reply to a finding means, and then, if it is a question, for the answer.
+
+What a reply means is asked without the code: whoever wrote that must not have a say in what somebody else said.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,10 +16,13 @@ from agents.prompts import prompt
 from domain.findings import Finding
 from domain.redaction import outgoing
 
+KEY = "hear "
+"""How the keys of these questions begin."""
+
 SURE = 0.8
 """From here on a disagreement is taken for a dismissal; a person is asked where it is less clear."""
 
-_WORDS, _ANSWER, _REASON = 1_500, 1_200, 300  # characters
+_WORDS, _ANSWER = 1_500, 1_200  # characters
 _AROUND = 12  # lines of code around the finding
 
 
@@ -32,43 +38,52 @@ class Meaning(StrEnum):
 class Heard(BaseModel):
     """What the model hands in.
 
-    :param reason: of a disagreement, in one sentence, as the person gives it; empty if they give none.
-    :param answer: to a question.
+    :param has_reason: whether a disagreement says why.
     """
 
     meaning: Meaning
-    reason: str = ""
-    answer: str = ""
+    has_reason: bool = False
     confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
 
     @property
-    def why(self) -> str:
-        """The reason as one line of bounded length."""
-        return outgoing(without_hidden(self.reason))[:_REASON]
+    def is_sure(self) -> bool:
+        return self.confidence >= SURE
+
+
+class Told(BaseModel):
+    """The answer to a question."""
+
+    answer: str
 
     @property
-    def told(self) -> str:
+    def line(self) -> str:
         """The answer as one line of bounded length."""
         return outgoing(without_hidden(self.answer))[:_ANSWER]
 
 
-def question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
+def meaning(key: str, finding: Finding, words: str, redact: Redact) -> Question:
     """The question what a reply means.
 
     :param key: names it in its phase.
     :param words: of the reply, Markdown of a person who need not be trusted.
+    """
+    content = framed(redact("\n".join(["== reply", f"> {plain(words, _WORDS)}", *_finding(finding)])))
+    return Question(key=f"{key} meaning", instructions=prompt("hear"), content=content, max_output_tokens=300)
+
+
+def answer(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
+    """What a person asks about a finding.
+
     :param lines: of the finding's file; none where it must not be sent.
     """
-    parts = [
-        "== finding",
-        f"{finding.id} {clean(finding.where)} {finding.rule}, {finding.severity.value}: {clean(finding.message)}",
-        *_code(finding, lines),
-        "== reply",
-        f"> {plain(words, _WORDS)}",
-    ]
-    return Question(
-        key=key, instructions=prompt("hear"), content=framed(redact("\n".join(parts))), max_output_tokens=600
-    )
+    parts = ["== question", f"> {plain(words, _WORDS)}", *_finding(finding), *_code(finding, lines)]
+    content = framed(redact("\n".join(parts)))
+    return Question(key=f"{key} answer", instructions=prompt("answer"), content=content, max_output_tokens=600)
+
+
+def _finding(finding: Finding) -> list[str]:
+    told = f"{finding.id} {clean(finding.where)} {finding.rule}, {finding.severity.value}: {clean(finding.message)}"
+    return ["== finding", told]
 
 
 def _code(finding: Finding, lines: Sequence[str]) -> list[str]:

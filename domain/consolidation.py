@@ -253,7 +253,7 @@ class _Index:
 
 
 def _as_pattern(episode: Memory, memory_id: str, now: datetime) -> Memory:
-    """What an episode that recurred teaches: as certain as anything that is taught anew, or as the episode was."""
+    """What an episode that recurred teaches, as certain as that is: to say something again makes it no surer."""
     content = episode.content
     outcome = "failure" if _FAILS.search(content) else "success" if _WORKS.search(content) else "approach"
     return episode.model_copy(
@@ -261,9 +261,9 @@ def _as_pattern(episode: Memory, memory_id: str, now: datetime) -> Memory:
             "id": memory_id,
             "kind": Kind.procedural if _DOES.search(content) else Kind.semantic,
             "tags": tuple(dict.fromkeys((*episode.tags, PATTERN, outcome))),
-            "confidence": max(confidence(episode, now), episode.origin.confidence),
+            "confidence": confidence(episode, now),
             "source": f"what recurred: {episode.source}",
             "created_at": now,
-            "used_at": now,
+            "used_at": episode.used_at if confidence(episode, now) == episode.confidence else now,
         }
     )

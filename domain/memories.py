@@ -142,6 +142,12 @@ def used(memory: Memory, use: Use, now: datetime) -> Memory:
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 
 
+def taken_back(memory: Memory, use: Use, now: datetime) -> Memory:
+    """The memory once a use turns out to have been none."""
+    sure = _bounded(confidence(memory, now) - use.change)
+    return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
+
+
 def after(memory: Memory, history: Sequence[Used]) -> Memory:
     """A memory as it was made, after all that became of it.
 

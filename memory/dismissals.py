@@ -11,6 +11,7 @@ from domain.findings import Finding, Layer
 from domain.holding import Past
 from domain.ids import new_id
 from domain.memories import Archived, Kind, Memory, Origin, Use
+from domain.redaction import outgoing
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
 from memory import ledger, memories
@@ -35,6 +36,7 @@ async def add(
 
     :param learns: whether anything may be learned here; if not, the dismissal holds all the same, and the id is empty.
     """
+    reason = outgoing(reason)
     async with database.transaction() as session:
         known = await session.scalar(
             update(DismissalRow)
@@ -54,8 +56,9 @@ async def add(
             installation_id=repository.installation_id,
             repository_id=repository.id,
             kind=Kind.semantic,
-            content=f"{finding.rule} in {finding.path} was dismissed: {reason or 'no reason given'}",
-            context=f"reviewing {finding.category.value} in {finding.path}: {finding.message}",
+            # A path and a message are a stranger's words: an agent is told none of them, outside of all frames.
+            content=f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
+            context=f"{finding.category.value} findings of {finding.rule}",
             tags=(finding.rule, finding.category.value, finding.path),
             confidence=Origin.person.confidence,
             origin=Origin.person,
@@ -68,7 +71,7 @@ async def add(
         if learns:
             session.add(memories.row_of(memory))
             await session.flush()
-            cause = f"dismissal {row.id}"
+            cause = _cause(finding.fingerprint)
             await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
         facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
         await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
@@ -126,9 +129,15 @@ async def _undo(
         undone = [_past(row) for row in rows]
         await memories.archive_within(session, {past.memory_id for past in undone}, Archived.forgotten, now)
         for past in undone:
+            await memories.take_back_within(session, Use.dismissed, _cause(past.fingerprint), now)
             facts = {"finding": past.name, "rule": past.rule}
             await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
         return undone
+
+
+def _cause(fingerprint: str) -> str:
+    """What doubts the memories behind a finding, however often it is dismissed."""
+    return f"dismissal of {fingerprint}"
 
 
 async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain import memories
@@ -156,6 +156,23 @@ async def forget(
         facts = {"memory": memory.id, "why": Archived.forgotten.value}
         await ledger.tell_of(session, repository, number, EventType.memory_archived, by, now, **facts)
         return True
+
+
+async def take_back_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
+    """Undo what became of memories by a cause, within a transaction: their confidence is given back."""
+    gone = delete(MemoryUseRow).where(MemoryUseRow.use == what.value, MemoryUseRow.cause == cause)
+    for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
+        row = await session.get(MemoryRow, memory_id, with_for_update=True)
+        if row is not None:
+            after = memories.taken_back(of_row(row), what, now)
+            row.confidence, row.used_at = after.confidence, after.used_at
+
+
+async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+    """The ids of the repositories of an installation of which something is remembered."""
+    query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
 
 
 async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:

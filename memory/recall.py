@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, String, column, select, table, text, update
 from sqlalchemy.orm import Session
 
 from domain import ranking
-from domain.memories import Memory
+from domain.memories import Archived, Memory
 from domain.ranking import Recalled
 from domain.runs import Phase, RepositoryRef
 from memory.database import Connection, Database, insert_new
@@ -153,11 +153,11 @@ async def note(
 
 
 async def told(database: Database, run_id: str, task: str) -> Sequence[Memory]:
-    """The memories that a task of a run was told, best first, whatever became of them since."""
+    """The memories that a task of a run was told, best first; those that people made Forge forget are told no more."""
     query = (
         select(MemoryRow)
         .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
-        .where(RecallRow.run_id == run_id, RecallRow.task == task)
+        .where(RecallRow.run_id == run_id, RecallRow.task == task, MemoryRow.archived_why != Archived.forgotten.value)
         .order_by(RecallRow.rank)
     )
     async with database.transaction() as session:

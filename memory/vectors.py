@@ -32,25 +32,23 @@ class Vector:
 
 
 async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:
-    """Keep the vectors of memories, one for each. One that is known stays; one of an archived memory is not kept.
+    """Keep the vectors of memories, one for each. One that is known stays.
+
+    None is kept of a memory that counts no more, or says something else by now.
 
     :raises ValueError: if one has no direction: nothing but zeros, or a number that is none.
     """
-    rows = [
-        {
-            "repository_id": memory.repository_id,
-            "memory_id": memory.id,
-            "model": vector.model,
-            "vector": _stored(vector.values),
-        }
-        for memory, vector in zip(memories, vectors, strict=True)
-    ]
-    ids = [memory.id for memory in memories]
+    pairs = [(memory, vector, _stored(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
+    query = select(MemoryRow).where(MemoryRow.id.in_([each.id for each in memories]), MemoryRow.archived_at.is_(None))
     async with database.transaction() as session:
+        known = {row.id: (row.content, row.context) for row in await session.scalars(query.with_for_update())}
+        rows = [
+            {"repository_id": memory.repository_id, "memory_id": memory.id, "model": vector.model, "vector": stored}
+            for memory, vector, stored in pairs
+            if known.get(memory.id) == (memory.content, memory.context)
+        ]
         if rows:
             await session.execute(insert_new(database.dialect, MemoryVectorRow).values(rows))
-        archived = select(MemoryRow.id).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_not(None))
-        await session.execute(delete(MemoryVectorRow).where(MemoryVectorRow.memory_id.in_(archived)))
 
 
 async def drop(session: AsyncSession, memory: Memory) -> None:

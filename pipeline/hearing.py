@@ -6,15 +6,16 @@ dismiss a finding by command dismisses it by words; everybody else's words are h
 
 from collections.abc import Awaitable
 from functools import partial
+from typing import TypeVar
 
 import structlog
 from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
 
-from agents.asking import Answer, ask
-from agents.hearing import SURE, Heard, Meaning, question
+from agents.asking import Answer, Question, ask
+from agents.hearing import KEY, Heard, Meaning, Told, answer, meaning
+from agents.model_review.questions import plain
 from agents.models import LanguageModel, Task, Unusable
-from agents.told import Told
 from domain import hearing_texts, replies
 from domain.commands import HearComment
 from domain.configuration import Configuration
@@ -27,7 +28,7 @@ from domain.memories import Use
 from domain.ports import Purse
 from domain.redaction import outgoing
 from domain.runs import Phase, Run
-from domain.slash import Dismiss
+from domain.slash import LONGEST_TEXT, Dismiss
 from memory import checkpoints, dismissals, findings, ledger, memories, runs
 from pipeline import threads
 from pipeline.automation import weigh_here
@@ -45,6 +46,8 @@ from safety.authority import authorise, refusal
 from safety.gates import is_grave
 
 log = structlog.get_logger(__name__)
+
+S = TypeVar("S", bound=BaseModel)
 
 MOST = 3
 """Replies of Forge in one thread during one run: it answers, it does not chat."""
@@ -112,12 +115,20 @@ class _Known(BaseModel):
     """What is known where a reply is read.
 
     :param teaches: whether who replies may dismiss the finding.
+    :param is_due: whether it is to be read: not on strangers' heads without an ok, nor where Forge replied enough.
     """
 
     configuration: Configuration
     finding: Finding | None
     teaches: bool
-    replied: int
+    is_due: bool
+
+
+class _Followed(BaseModel):
+    """What came of a reply. ``dismissed``: the finding does not count any more."""
+
+    text: str = ""
+    dismissed: bool = False
 
 
 class Hearing:
@@ -135,18 +146,26 @@ class Hearing:
         try:
             known = _Known.model_validate(await self._journal.step("what is known", self._known))
             model = self._services.models.choose(Task.fast)
-            if known.finding is None or isinstance(model, Unusable) or not known.configuration.review.model:
+            if known.finding is None or not known.is_due or isinstance(model, Unusable):
                 return "not read"
-            heard = await self._heard(known, known.finding, model)
-            if heard is None:
-                return "not understood"
-            meaning = str(await self._journal.step("act on it", partial(self._act, known, known.finding, heard)))
-            if heard.meaning is Meaning.disagreement:
-                await self._judged()
-            return meaning
+            return await self._read(known, known.finding, model)
         except ForgeError as error:
             log.warning("hearing.failed", run=self._run.id, error=str(error))
             return f"failed: {error.message}"
+
+    async def _read(self, known: _Known, finding: Finding, model: LanguageModel) -> str:
+        key, words = f"{KEY}{self._command.comment.id}", self._command.words
+        heard = await self._asked(known, meaning(key, finding, words, outgoing), Heard, model)
+        if heard is None:
+            return "not understood"
+        told = None
+        if heard.meaning is Meaning.question:
+            lines = await self._lines(known, finding)
+            told = await self._asked(known, answer(key, finding, words, lines, outgoing), Told, model)
+        stored = await self._journal.step("act on it", partial(self._act, known, finding, heard, told))
+        if _Followed.model_validate(stored).dismissed:
+            await self._judged()
+        return heard.meaning.value
 
     async def _judged(self) -> None:
         """Let who waits for this judgement go on, as after a command."""
@@ -157,27 +176,26 @@ class Hearing:
     async def _known(self) -> JsonValue:
         services, command = self._services, self._command
         carried = await findings.by_comment(services.database, command.repository.id, command.number)
-        finding = carried.get(command.comment.thread or 0)
         standing = await look(services, command.repository, command.number, command.sender)
+        configuration = (await configured(services, self._run)).configuration
+        replied = await ledger.replies_in(services.database, self._run.id, command.comment.thread or 0)
         known = _Known(
-            configuration=(await configured(services, self._run)).configuration,
-            finding=finding,
+            configuration=configuration,
+            finding=carried.get(command.comment.thread or 0),
             teaches=authorise(Dismiss(reason="said in words"), standing.facts) is None,
-            replied=await ledger.replies_in(services.database, self._run.id, command.comment.thread or 0),
+            is_due=configuration.review.model and not standing.facts.needs_ok and replied < MOST,
         )
         return known.model_dump(mode="json")
 
-    async def _heard(self, known: _Known, finding: Finding, model: LanguageModel) -> Heard | None:
-        key = f"hear {self._command.comment.id}"
-        asked = question(key, finding, self._command.words, await self._lines(known, finding), outgoing)
+    async def _asked(self, known: _Known, asked: Question, kind: type[S], model: LanguageModel) -> S | None:
+        """What the model hands in; the money is that for what happens beside a run."""
 
-        def call(money: Purse, told: Told, keep: Keep[Answer]) -> Awaitable[Answer]:
-            return ask(told.above(asked, outgoing), Heard, model, money, keep=keep)
+        def call(money: Purse, _told: object, keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(asked, kind, model, money, keep=keep)
 
-        paying = Paying(self._services, self._journal, self._run, Phase.review, known.configuration)
-        name = digest("hear", asked.model_dump_json(), model.name)
-        answer = await paying.ask_alone(key, name, Answer, call)
-        return None if answer.value is None else Heard.model_validate(answer.value)
+        paying = Paying(self._services, self._journal, self._run, Phase.reflection, known.configuration)
+        found = await paying.ask_beside(asked.key, digest("hear", asked.model_dump_json(), model.name), Answer, call)
+        return None if found.value is None else kind.model_validate(found.value)
 
     async def _lines(self, known: _Known, finding: Finding) -> list[str]:
         """The file at head; nothing where it must not be sent, or cannot be had."""
@@ -190,52 +208,56 @@ class Hearing:
             return []
         return content.decode(errors="replace").split("\n")
 
-    async def _act(self, known: _Known, finding: Finding, heard: Heard) -> JsonValue:
-        text = await self._follows(known, finding, heard)
-        if text and known.replied < MOST:
-            root = self._command.comment.thread or 0
+    async def _act(self, known: _Known, finding: Finding, heard: Heard, told: Told | None) -> JsonValue:
+        command, root = self._command, self._command.comment.thread or 0
+        followed = await self._follows(known, finding, heard, told)
+        if followed.text:
             await self._services.publisher.reply_in_thread(
-                self._command.repository, self._command.number, root, self._guid, text
+                command.repository, command.number, root, self._guid, followed.text
             )
         payload = {
-            "thread": self._command.comment.thread or 0,
+            "thread": root,
             "finding": finding.id,
             "rule": finding.rule,
             "meaning": heard.meaning.value,
-            "by": self._command.sender.login,
-            "replied": bool(text),
+            "by": command.sender.login,
+            "replied": bool(followed.text),
         }
         kind, now = EventType.feedback_replied, self._services.clock.now()
         await ledger.note_feedback(self._services.database, self._run.id, kind, payload, self._guid, now)
-        return heard.meaning.value
+        return followed.model_dump(mode="json")
 
-    async def _follows(self, known: _Known, finding: Finding, heard: Heard) -> str:
-        """Do what a reply means; what is answered, empty for nothing."""
+    async def _follows(self, known: _Known, finding: Finding, heard: Heard, told: Told | None) -> _Followed:
+        """Do what a reply means."""
         match heard.meaning:
             case Meaning.agreement:
-                cause, now = f"agreed {self._command.comment.id}", self._services.clock.now()
-                if known.teaches:
+                if known.teaches and heard.is_sure:
+                    cause = f"{self._command.sender.id} agreed with {finding.fingerprint}"
+                    now = self._services.clock.now()
                     await memories.use(self._services.database, finding.memories, Use.confirmed, cause, now)
-                return ""
+                return _Followed()
             case Meaning.question:
-                return hearing_texts.answered(heard.told) if heard.told else ""
+                return _Followed(text="" if told is None else hearing_texts.answered(told.line))
             case Meaning.disagreement:
                 return await self._disagreed(known, finding, heard)
             case Meaning.other:
-                return ""
+                return _Followed()
 
-    async def _disagreed(self, known: _Known, finding: Finding, heard: Heard) -> str:
+    async def _disagreed(self, known: _Known, finding: Finding, heard: Heard) -> _Followed:
         services, command = self._services, self._command
+        why = outgoing(plain(command.words, LONGEST_TEXT))
         standing = await dismissals.among(services.database, command.repository, [finding.fingerprint])
-        if standing:
-            return ""
+        by_this = standing.get(finding.fingerprint)
+        if by_this is not None and (by_this.by, by_this.reason) != (command.sender.login, why):
+            return _Followed()  # by another; one of this reply's own was cut short before it was said
         if not known.teaches:
-            return hearing_texts.a_hint(finding)
+            return _Followed(text=hearing_texts.a_hint(finding))
         if is_grave(finding) or finding.is_credential:
-            return hearing_texts.needs_a_command(finding)
-        if heard.confidence < SURE or not heard.why:
-            return hearing_texts.is_it_a_dismissal(finding)
+            return _Followed(text=hearing_texts.needs_a_command(finding))
+        if not (heard.is_sure and heard.has_reason):
+            return _Followed(text=hearing_texts.is_it_a_dismissal(finding))
         where = (command.repository, command.number)
-        taught = await dismiss(services, *where, finding, command.sender, heard.why, self._guid)
+        taught = await dismiss(services, *where, finding, command.sender, why, self._guid)
         await threads.resolve(services, *where, finding)
-        return hearing_texts.taken_for_a_dismissal(replies.dismissed(finding, heard.why, memory=taught))
+        receipt = replies.dismissed(finding, why, memory=taught)
+        return _Followed(text=hearing_texts.taken_for_a_dismissal(receipt), dismissed=True)

@@ -1,5 +1,6 @@
 """Asks a model in a phase of a run: its limits first, each answer kept, and people where only they can help."""
 
+import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
@@ -83,7 +84,9 @@ class Paying:
         :raises AtGate: if it waits for that person.
         """
         while True:
-            answer = await self.ask_alone(key, name, kind, call)
+            answer = kind.model_validate(
+                await self._journal.step(f"ask: {key}", lambda: self._answer(name, call, self.purse))
+            )
             if answer.refusal is None or answer.refusal.gate is None:
                 return answer
             stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
@@ -93,26 +96,31 @@ class Paying:
             if gate.state is not GateState.approved:
                 return answer
 
-    async def ask_alone(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
-        """An answer; one that is refused stays refused, for what no person should be bothered with. See :meth:`ask`."""
-        return kind.model_validate(await self._journal.step(f"ask: {key}", lambda: self._answer(key, name, kind, call)))
+    async def ask_beside(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
+        """An answer to what is asked beside the run: with the money for that, told nothing, and refused it stays so."""
 
-    async def _answer(self, key: str, name: str, kind: type[P], call: Call[P]) -> JsonValue:
+        return kind.model_validate(
+            await self._journal.step(f"ask: {key}", lambda: self._answer(name, call, self._beside))
+        )
+
+    async def _answer(self, name: str, call: Call[P], money: Purse) -> JsonValue:
         """What the model says, or what it said in this run before; or what stopped it from being asked."""
         services = self._services
         known = await answers.find(services.database, self._run, name)
         if known is not None and known.get("problem") is None:
+            if self._memory is not None:
+                await self._memory.named_in(json.dumps(known))
             return known
 
         async def keep(answer: P) -> None:
             await answers.keep(services.database, self._run, name, _shown(answer), services.clock.now())
 
         told = await self._told()
-        answer = await call(self.purse, told, keep)
+        answer = await call(money, told, keep)
         if answer.refusal is None:
             await keep(answer)  # once more, with what it cost
         if self._memory is not None:
-            await self._memory.named(told.named_in(answer.model_dump_json()))
+            await self._memory.named_in(answer.model_dump_json())
         return _shown(answer)
 
     async def _told(self) -> Told:

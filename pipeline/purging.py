@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from domain.errors import CodeAccessError
-from memory import checkpoints, configurations, leases, memory_files, retention, runs
+from memory import checkpoints, configurations, leases, memories, memory_files, retention, runs
 from pipeline.retention import forget_journals
 from pipeline.services import Services
 
@@ -18,7 +18,9 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     """
     await configurations.purge(services.database, installation_id, repository_ids)  # the organisation's, too
     if repository_ids is None:
-        repository_ids = await runs.repositories(services.database, installation_id)
+        ran = await runs.repositories(services.database, installation_id)
+        taught = await memories.repositories(services.database, installation_id)  # words of people need no run
+        repository_ids = sorted({*ran, *taught})
     await checkpoints.purge(services.database, repository_ids)
     await leases.purge(services.database, repository_ids)
     await memory_files.purge(services.database, installation_id, repository_ids)

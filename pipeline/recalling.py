@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agents.embedding import embed
 from agents.models import Embedding
+from agents.told import Told
 from domain.configuration import Configuration
 from domain.memories import Memory, Use
 from domain.ports import Purse
@@ -73,15 +74,16 @@ class Recalling:
         asked = await embed([words], "query", embedding, purse, step)
         return None if asked is None else Vector(embedding.name, asked[0])
 
-    async def named(self, lessons: Sequence[Memory]) -> None:
-        """Note which of them an answer named."""
-        if lessons:
-            ids = [each.id for each in lessons]
+    async def named_in(self, answer: str) -> None:
+        """Note which of the memories that were told an answer names."""
+        told = await recall.told(self._services.database, self._run.id, self._task)
+        ids = [each.id for each in Told(lessons=tuple(told)).named_in(answer)]
+        if ids:
             await recall.helped(self._services.database, self._run.id, self._task, ids, self._services.clock.now())
 
 
 def _words(memory: Memory) -> str:
-    return "\n".join([memory.context, memory.content, *memory.tags]).strip()
+    return outgoing("\n".join([memory.context, memory.content, *memory.tags]).strip())
 
 
 async def settle(services: Services, run: Run, *, succeeded: bool) -> None:

@@ -70,7 +70,7 @@ class ReviewRun(Running):
         outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask(settings)))
         await self._journal.step("conclude the check", lambda: self._conclude(settings, unposted))
         ended = await self._end(outcome)
-        await self._settle_threads(gone)
+        await self._settle_threads(settings, gone)
         return ended
 
     async def _not_looked_at(self, settings: Settings) -> str | None:
@@ -126,9 +126,9 @@ class ReviewRun(Running):
     async def _close(self) -> None:
         await self._publisher.close(self._run)
 
-    async def _settle_threads(self, gone: Collection[str]) -> None:
+    async def _settle_threads(self, settings: Settings, gone: Collection[str]) -> None:
         try:
-            await self._journal.step("settle the threads", lambda: self._settle(gone))
+            await self._journal.step("settle the threads", lambda: self._settle(settings, gone))
         except ForgeError as error:  # the next push finds them again
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
 
@@ -196,14 +196,16 @@ class ReviewRun(Running):
             self._services, self._journal, self._run, mirror, settings.configuration, settings.pull_request
         )
 
-    async def _settle(self, gone: Collection[str]) -> JsonValue:
+    async def _settle(self, settings: Settings, gone: Collection[str]) -> JsonValue:
         """Resolve the threads of what is gone. That it does not work out is no reason to withhold the verdict."""
         review = await checkpoints.load_review(self._services.database, self._run)
         if review is None or not await runs.is_current(self._services.database, self._run):
             return []
         try:
             settled = await threads.settle(self._services, self._run, review, gone)
-            await signals.note(self._services, self._run, review, self._drawing.mirror)
+            is_fork = settings.pull_request.is_from_fork(self._run.repository.id)
+            mirror = self._drawing.mirror
+            await signals.note(self._services, self._run, review, mirror, settled=settled, is_fork=is_fork)
             return [*settled]
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("threads.not_settled", run=self._run.id, error=str(error))

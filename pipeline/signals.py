@@ -1,6 +1,6 @@
 """Notes what people did about Forge's comments without saying so, once the next head is reviewed (SPEC M8)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from domain.errors import CodeAccessError
 from domain.events import EventType
@@ -14,12 +14,23 @@ from pipeline.services import Services
 from workspace.mirror import Mirror
 
 
-async def note(services: Services, run: Run, review: Review, mirror: Callable[[], Awaitable[Mirror]]) -> Sequence[str]:
+async def note(
+    services: Services,
+    run: Run,
+    review: Review,
+    mirror: Callable[[], Awaitable[Mirror]],
+    *,
+    settled: Collection[str],
+    is_fork: bool,
+) -> Sequence[str]:
     """Note which findings that had a comment are gone without a dismissal, and how; their names.
 
-    What led to one of them was right, so its memories are surer from now on (SPEC M3). May be repeated.
+    What led to one of them was right, so its memories are surer from now on (SPEC M3): not by what strangers push.
+    May be repeated.
+
+    :param settled: names of the findings whose threads Forge resolved because they are gone.
     """
-    gone = await _gone(services, run, review)
+    gone = [finding for finding in await _gone(services, run, review) if finding.id in settled]
     if not gone:
         return []
     contents = await _contents(mirror, run, [finding.path for finding in gone if finding.fix is not None])
@@ -29,7 +40,8 @@ async def note(services: Services, run: Run, review: Review, mirror: Callable[[]
         payload = {"finding": finding.id, "rule": finding.rule, "path": finding.path, "how": how.value}
         cause = f"taken up {finding.fingerprint}"
         await ledger.note_feedback(services.database, run.id, EventType.feedback_taken_up, payload, cause, now)
-        await memories.use(services.database, finding.memories, Use.applied, f"{cause} #{run.number}", now)
+        led = () if is_fork else finding.memories
+        await memories.use(services.database, led, Use.applied, f"{cause} #{run.number}", now)
     return [finding.id for finding in gone]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from agents.reflection import KEY
+from agents import hearing, reflection
 from domain.configuration import Configuration
 from domain.gates import SLICED, Gate, GateDecision, GateRequest, GateState, Option, digest
 from domain.money import Refusal, Slice
@@ -23,6 +23,9 @@ from safety.gates import request
 from safety.guards import GuardLimits, TaskKind
 from safety.loops import Iteration
 from safety.money import limits_of
+
+_BESIDE = (reflection.KEY, hearing.KEY)
+"""How the keys of what is asked beside a run begin."""
 
 _LAST = 200  # characters of the last output that people see
 
@@ -83,7 +86,7 @@ class Watch:
 
     def _mine(self, kept: Sequence[Kept]) -> Sequence[Kept]:
         """The answers to this task; what is asked about the run beside it is no turn of anybody."""
-        return [each for each in kept if _key(each).startswith(self._task) and not _key(each).startswith(KEY)]
+        return [each for each in kept if _key(each).startswith(self._task) and not _key(each).startswith(_BESIDE)]
 
     def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""

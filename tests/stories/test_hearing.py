@@ -10,12 +10,7 @@ from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
 from tests.stories.test_model import LINE, PAY, claim, finds
 
-SAYS_NO: dict[str, JsonValue] = {
-    "meaning": "disagreement",
-    "reason": "The callers never pass an empty list.",
-    "answer": "",
-    "confidence": 0.95,
-}
+SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
 
 
 async def _reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
@@ -40,7 +35,7 @@ async def test_a_dismissal_in_words(read: Story, model: ScriptedModel) -> None:
     await read.rest()
     [answer] = read.thread_answers(pull, comment)
     assert answer.body.startswith("Taken for a dismissal. **F-")
-    assert "The callers never pass an empty list" in answer.body
+    assert "No, nobody ever calls this with an empty list" in answer.body
     assert "/forge undismiss F-" in answer.body
     assert read.check(repository, pull.head_sha).conclusion == "success"
     assert comment.thread.resolved
@@ -76,7 +71,7 @@ async def test_a_strangers_words_are_not_read(read: Story, model: ScriptedModel)
 
 async def test_what_is_unclear_is_asked(read: Story, model: ScriptedModel) -> None:
     repository, _, carol, pull, comment = await _reviewed(read, model)
-    model.when("== reply", {"meaning": "disagreement", "reason": "", "answer": "", "confidence": 0.5})
+    model.when("== reply", {"meaning": "disagreement", "has_reason": False, "confidence": 0.5})
     await carol.reply(comment, "Hm, well.")
     await read.rest()
     [answer] = read.thread_answers(pull, comment)
@@ -87,7 +82,8 @@ async def test_what_is_unclear_is_asked(read: Story, model: ScriptedModel) -> No
 async def test_a_question_is_answered_and_a_chat_is_not(read: Story, model: ScriptedModel) -> None:
     _, alice, _, pull, comment = await _reviewed(read, model)
     told = "`len(prices)` is 0 for an empty list, so the division fails. @everybody knows."
-    model.when("== reply", {"meaning": "question", "reason": "", "answer": told, "confidence": 0.9})
+    model.when("== reply", {"meaning": "question", "has_reason": False, "confidence": 0.9})
+    model.when("== question", {"answer": told})
     for number in range(5):
         await alice.reply(comment, f"Why is that, {number}?")
         await read.rest()
@@ -95,8 +91,11 @@ async def test_a_question_is_answered_and_a_chat_is_not(read: Story, model: Scri
     assert len(answers) == 3
     assert "the division fails" in answers[0].body
     assert "`@everybody`" in answers[0].body
-    asked = [call.content for call in model.calls if "== reply" in call.content]
+    meant = [call.content for call in model.calls if "== reply" in call.content]
+    asked = [call.content for call in model.calls if "== question" in call.content]
+    assert (len(meant), len(asked)) == (3, 3)  # what is not replied to is not paid for
     assert f"{LINE} " in asked[0]
+    assert "== code" not in meant[0]  # whoever wrote the code has no say in what a reply means
 
 
 async def test_a_reviewers_remark_is_a_gap(read: Story, model: ScriptedModel) -> None:
@@ -109,3 +108,29 @@ async def test_a_reviewers_remark_is_a_gap(read: Story, model: ScriptedModel) ->
     events = await ledger.replay(read.forge.services.database, run.id)
     [gap] = [each for each in events if each.type is EventType.feedback_gap]
     assert (gap.payload["path"], gap.payload["line"], gap.payload["by"]) == ("billing/pay.py", 3, "carol")
+
+
+async def test_agreement_counts_once_and_only_where_it_is_sure(read: Story, model: ScriptedModel) -> None:
+    """Of who may teach; a hint of unsure agreement, and a second thank-you, add nothing."""
+    _, alice, carol, pull, comment = await _reviewed(read, model)
+    for person, confidence in ((carol, 0.3), (alice, 0.9), (carol, 0.9), (carol, 0.9)):
+        model.when("== reply", {"meaning": "agreement", "has_reason": False, "confidence": confidence})
+        await person.reply(comment, "Right you are.")
+        await read.rest()
+    assert read.thread_answers(pull, comment) == []
+    assert read.check(pull.repository, pull.head_sha).conclusion == "failure"
+
+
+async def test_a_strangers_head_gets_no_reading_without_an_ok(read: Story, model: ScriptedModel) -> None:
+    repository, _ = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    mallory = read.github.user("mallory")
+    fork = await mallory.fork(repository)
+    await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
+    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
+    await read.rest()
+    read.gates(pull)
+    [comment] = read.comments(pull)
+    await mallory.reply(comment, "Why is that?")
+    await read.rest()
+    assert model.calls == []
+    assert read.thread_answers(pull, comment) == []
