@@ -105,7 +105,9 @@ async def test_t_g5_only_what_is_lost_is_purged(told: Story) -> None:
     told.github.remove_from_installation(shop)
     await told.rest()
     assert mirrors(told) == {store.id}
-    assert await kept(told, ConfigurationRow) == 1
+    async with told.forge.services.database.transaction() as session:
+        scopes = (await session.scalars(select(ConfigurationRow.scope))).all()
+    assert {scope.rpartition(" ")[2] for scope in scopes} == {str(store.id)}  # its settings, and its memory file
     assert await kept(told, CheckpointRow) == 1
     await reviewed(told, store, alice)
 
