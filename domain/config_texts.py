@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from domain.mistakes import MOST, Mistake
-from domain.neutral import code, prose, visible
+from domain.mistakes import Mistake, counted, table
+from domain.neutral import code, visible
 from domain.redaction import outgoing
 from domain.texts import CheckText
 
@@ -57,13 +57,9 @@ def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: 
 
 def broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
-    count = len(mistakes)
-    said = f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
-    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
-    table = "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
     return CheckText(
-        f"{said} in {PATH}",
-        f"{table}\n\n**Next:** mend {'it' if count == 1 else 'them'} and push. "
+        f"{counted(mistakes)} in {PATH}",
+        f"{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
         "Merged like this, the file would be put aside and its last valid version would hold.",
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from domain.memory_file import PATH, Entry
-from domain.mistakes import MOST, Mistake
+from domain.mistakes import Mistake, counted, table
 from domain.neutral import prose, visible
 from domain.redaction import outgoing
 from domain.texts import CheckText
@@ -14,13 +14,9 @@ _LATER = "What this pull request says is remembered once it is on the default br
 
 def broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
-    count = len(mistakes)
-    said = f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
-    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
-    table = "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
     return CheckText(
-        f"{said} in {PATH}",
-        f"`{PATH}`\n\n{table}\n\n**Next:** mend {'it' if count == 1 else 'them'} and push. "
+        f"{counted(mistakes)} in {PATH}",
+        f"`{PATH}`\n\n{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
         "Merged like this, nothing of the file would be taken over and what its last valid version said would stay.",
     )
 

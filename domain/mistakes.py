@@ -1,6 +1,9 @@
 """A mistake in a configuration file: where it is, what is wrong, and what would be right."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from domain.neutral import prose
 
 MOST = 20
 """Mistakes reported of one file; more help nobody."""
@@ -36,6 +39,18 @@ class Mistake:
     def sentence(self) -> str:
         """All of it, as Markdown."""
         return self.brief + (f" Allowed: {self.allowed}." if self.allowed else "")
+
+
+def counted(mistakes: Sequence[Mistake]) -> str:
+    """How many there are, in words."""
+    count = len(mistakes)
+    return f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
+
+
+def table(mistakes: Sequence[Mistake]) -> str:
+    """Each with its line, as Markdown."""
+    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
+    return "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
 
 
 def dotted(place: tuple[str | int, ...]) -> str:

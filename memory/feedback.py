@@ -22,7 +22,8 @@ from domain.review import Decision
 from domain.runs import Phase, ReasonCode, RunState, Trigger
 from memory import retention
 from memory.database import Database
-from memory.tables import DismissalRow, EventRow, FindingRow, GateRow, MemoryRow, RecallRow, RunRow, SpendRow
+from memory.findings import DISMISSED
+from memory.tables import EventRow, FindingRow, GateRow, MemoryRow, RecallRow, RunRow, SpendRow
 
 _SLACK = timedelta(days=1)  # between two clocks
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -139,18 +140,8 @@ async def _told(session: AsyncSession, window: Window) -> Sequence[Told]:
 
 async def _posted(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
     """Run by run."""
-    dismissed = (
-        select(DismissalRow.id)
-        .where(
-            DismissalRow.repository_id == FindingRow.repository_id,
-            DismissalRow.number == FindingRow.number,
-            DismissalRow.fingerprint == FindingRow.fingerprint,
-            DismissalRow.undone_at.is_(None),
-        )
-        .exists()
-    )
     posted = (
-        select(RunRow.created_at, func.sum(case((dismissed, 1), else_=0)), func.count())
+        select(RunRow.created_at, func.sum(case((DISMISSED, 1), else_=0)), func.count())
         .join(FindingRow, FindingRow.posted_by == RunRow.id)
         .where(*_within(window), FindingRow.id >= _from(window))
         .group_by(RunRow.id, RunRow.created_at)

@@ -131,6 +131,19 @@ async def note_comments(database: Database, run: Run, comments: Mapping[str, int
             )
 
 
+DISMISSED = (
+    select(DismissalRow.id)
+    .where(
+        DismissalRow.repository_id == FindingRow.repository_id,
+        DismissalRow.number == FindingRow.number,
+        DismissalRow.fingerprint == FindingRow.fingerprint,
+        DismissalRow.undone_at.is_(None),
+    )
+    .exists()
+)
+"""That a finding was dismissed in its own pull request, and still is; for queries about findings."""
+
+
 async def taken_up(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[TakenUp]:
     """Findings of these rules that a comment carried and that a later, reviewed head does not have any more.
 

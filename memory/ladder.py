@@ -19,7 +19,8 @@ from domain.ids import new_id
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import ledger
 from memory.database import Database, insert_new, upsert
-from memory.tables import DismissalRow, EventRow, FindingRow, GateRow, LadderRow, MissedRow, RunRow
+from memory.findings import DISMISSED
+from memory.tables import EventRow, FindingRow, GateRow, LadderRow, MissedRow, RunRow
 from safety.ladder import RUNS_NEEDED, START, Decided, LadderFacts, LadderVerdict, RunRecord
 
 _DECISIONS = 200  # what came before weighs less than a billionth
@@ -249,18 +250,8 @@ def _counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
 
 async def _findings(session: AsyncSession, repository_id: int, heads: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Head → findings that reviews of it posted, and how many of them people dismissed."""
-    dismissed = (
-        select(DismissalRow.id)
-        .where(
-            DismissalRow.repository_id == FindingRow.repository_id,
-            DismissalRow.number == FindingRow.number,
-            DismissalRow.fingerprint == FindingRow.fingerprint,
-            DismissalRow.undone_at.is_(None),
-        )
-        .exists()
-    )
     query = (
-        select(RunRow.head_sha, func.count(), func.sum(case((dismissed, 1), else_=0)))
+        select(RunRow.head_sha, func.count(), func.sum(case((DISMISSED, 1), else_=0)))
         .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.number == RunRow.number))
         .where(*_counted(repository_id), RunRow.head_sha.in_(heads), FindingRow.repository_id == repository_id)
         .group_by(RunRow.head_sha)
