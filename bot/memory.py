@@ -15,8 +15,7 @@ from bot.printing import output
 from bot.settings import Settings
 from domain import memorable
 from domain.errors import ForgeError
-from domain.ids import new_id
-from domain.memories import Kind, Memory, Origin
+from domain.memories import Kind, Memory, Origin, learned
 from domain.memory_file import PATH
 from domain.memory_lines import MOST_LINES, Line, Wrong, read, written
 from domain.neutral import visible
@@ -96,20 +95,16 @@ async def add(settings: Settings, repository: str, words: Words, kind: Kind) -> 
     now, by = SystemClock().now(), operator()
     async with opened(settings) as database:
         where = await _repository(database, repository)
-        memory = Memory(
-            id=new_id(),
-            installation_id=where.installation_id,
-            repository_id=where.id,
-            kind=kind,
-            content=words.content or "",
+        memory = learned(
+            where,
+            Origin.person,
+            kind,
+            words.content or "",
+            f"the operator{f' ({by})' if by else ''}",
+            now,
             context=words.context or "",
             tags=words.named or (),
-            confidence=Origin.person.confidence,
-            origin=Origin.person,
-            source=f"the operator{f' ({by})' if by else ''}",
             pinned=True,
-            created_at=now,
-            used_at=now,
         )
         same = await library.add(database, _checked(memory), by)
     if same is None:

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.ids import short
+from domain.ids import new_id, short
+from domain.runs import RepositoryRef
 
 LONGEST = 1000  # characters of what a memory says
 UNUSED = timedelta(days=90)
@@ -124,6 +125,38 @@ class Used:
 
     at: datetime
     use: Use
+
+
+def learned(
+    repository: RepositoryRef,
+    origin: Origin,
+    kind: Kind,
+    content: str,
+    source: str,
+    now: datetime,
+    *,
+    context: str = "",
+    tags: Sequence[str] = (),
+    scope: Scope = Scope.repository,
+    pinned: bool = False,
+) -> Memory:
+    """A new memory, as sure as whoever taught it makes it."""
+    return Memory(
+        id=new_id(),
+        installation_id=repository.installation_id,
+        repository_id=repository.id,
+        scope=scope,
+        kind=kind,
+        content=content,
+        context=context,
+        tags=tuple(tags),
+        confidence=origin.confidence,
+        origin=origin,
+        source=source,
+        pinned=pinned,
+        created_at=now,
+        used_at=now,
+    )
 
 
 def confidence(memory: Memory, now: datetime) -> float:

@@ -10,7 +10,7 @@ from domain.events import EventType
 from domain.findings import Finding, Layer
 from domain.holding import Past
 from domain.ids import new_id
-from domain.memories import Archived, Kind, Memory, Origin, Use
+from domain.memories import Archived, Kind, Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
@@ -51,21 +51,7 @@ async def add(
         )
         if known is not None:
             return known
-        memory = Memory(
-            id=new_id(),
-            installation_id=repository.installation_id,
-            repository_id=repository.id,
-            kind=Kind.semantic,
-            # A path and a message are a stranger's words: an agent is told none of them, outside of all frames.
-            content=f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
-            context=f"{finding.category.value} findings of {finding.rule}",
-            tags=(finding.rule, finding.category.value, finding.path),
-            confidence=Origin.person.confidence,
-            origin=Origin.person,
-            source=f"dismissal of {finding.id} in #{number} by {sender.login}",
-            created_at=now,
-            used_at=now,
-        )
+        memory = _taught(repository, number, finding, sender, reason, now)
         row = _row(repository, number, finding, sender, reason, memory.id if learns else "", now)
         session.add(row)
         if learns:
@@ -186,6 +172,22 @@ def _past(row: DismissalRow) -> Past:
         by=row.by_login,
         reason=row.reason,
         at=row.created_at,
+    )
+
+
+def _taught(
+    repository: RepositoryRef, number: int, finding: Finding, sender: Sender, reason: str, now: datetime
+) -> Memory:
+    """What a dismissal teaches. A path and a message are a stranger's words: outside of all frames none is told."""
+    return learned(
+        repository,
+        Origin.person,
+        Kind.semantic,
+        f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
+        f"dismissal of {finding.id} in #{number} by {sender.login}",
+        now,
+        context=f"{finding.category.value} findings of {finding.rule}",
+        tags=(finding.rule, finding.category.value, finding.path),
     )
 
 

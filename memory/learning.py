@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.admission import Admission, Learning
 from domain.events import EventType
-from domain.ids import earliest, new_id
-from domain.memories import Memory, Origin, Use
+from domain.ids import earliest
+from domain.memories import Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.runs import Run
 from memory import ledger, memories
@@ -76,19 +76,16 @@ async def _recur(session: AsyncSession, dialect: str, run: Run, memory_id: str, 
 
 
 def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
-    return Memory(
-        id=new_id(),
-        installation_id=run.repository.installation_id,
-        repository_id=run.repository.id,
-        kind=learning.kind,
-        content=learning.content,
+    source = f"event {learning.event} of run {run.id} on #{run.number}"
+    return learned(
+        run.repository,
+        Origin.model,
+        learning.kind,
+        learning.content,
+        source,
+        now,
         context=learning.context,
         tags=learning.tags,
-        confidence=Origin.model.confidence,
-        origin=Origin.model,
-        source=f"event {learning.event} of run {run.id} on #{run.number}",
-        created_at=now,
-        used_at=now,
     )
 
 

@@ -9,9 +9,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import new_id
 from domain.memorable import key
-from domain.memories import Archived, Kind, Memory, Origin
+from domain.memories import Archived, Kind, Memory, Origin, learned
 from domain.memory_file import PATH, Entry
 from domain.runs import RepositoryRef
 from memory import ledger, memories
@@ -187,18 +186,15 @@ def key_of(memory: Memory) -> str:
 
 
 def _memory(repository: RepositoryRef, entry: Entry, commit: str, now: datetime) -> Memory:
-    return Memory(
-        id=new_id(),
-        installation_id=repository.installation_id,
-        repository_id=repository.id,
-        kind=Kind.semantic,
-        content=entry.content,
+    source = f"{PATH} at {commit[:7]}, line {entry.line}"
+    return learned(
+        repository,
+        Origin.person,
+        Kind.semantic,
+        entry.content,
+        source,
+        now,
         context=entry.context,
         tags=entry.tags,
-        confidence=Origin.person.confidence,
-        origin=Origin.person,
-        source=f"{PATH} at {commit[:7]}, line {entry.line}",
         pinned=True,
-        created_at=now,
-        used_at=now,
     )

@@ -11,8 +11,7 @@ from domain import memory_texts, replies
 from domain.commands import ObeyComment
 from domain.errors import CodeHostError
 from domain.findings import Finding
-from domain.ids import new_id
-from domain.memories import LONGEST, Kind, Memory, Origin, Scope
+from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
 from domain.redaction import outgoing
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
@@ -163,20 +162,16 @@ class Teaching:
 
     def _memory(self, text: str, cause: str, scope: Scope) -> Memory:
         command, now = self._command, self._services.clock.now()
-        return Memory(
-            id=new_id(),
-            installation_id=command.repository.installation_id,
-            repository_id=command.repository.id,
-            scope=scope,
-            kind=Kind.procedural if _DO.search(text) else Kind.semantic,
-            content=text[:LONGEST],
+        return learned(
+            command.repository,
+            Origin.person,
+            Kind.procedural if _DO.search(text) else Kind.semantic,
+            text[:LONGEST],
+            f"/forge remember by {command.sender.login} in #{command.number}, {cause}",
+            now,
             tags=tuple(dict.fromkeys(_NAMES.findall(text)))[:_MOST_TAGS],
-            confidence=Origin.person.confidence,
-            origin=Origin.person,
-            source=f"/forge remember by {command.sender.login} in #{command.number}, {cause}",
+            scope=scope,
             pinned=True,
-            created_at=now,
-            used_at=now,
         )
 
     async def _forget(self, name: str) -> str:
