@@ -95,7 +95,7 @@ def sync_engine(
         )
         _prepare_sqlite(engine, busy_seconds)
         return engine
-    return create_engine(
+    engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
         max_overflow=_OVERFLOW,
@@ -103,6 +103,8 @@ def sync_engine(
         pool_pre_ping=True,
         connect_args=_postgresql_arguments(busy_seconds),
     )
+    event.listen(engine, "connect", _plan_once)
+    return engine
 
 
 def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
@@ -134,6 +136,13 @@ def _postgresql_arguments(seconds: float) -> dict[str, Any]:
         "keepalives_interval": max(1, int(seconds / 6)),
         "keepalives_count": 3,
     }
+
+
+def _plan_once(connection: Any, _record: object) -> None:
+    """Look-ups by keys, whose plan is the same whatever is looked up: planning takes longer than running them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET plan_cache_mode = force_generic_plan")
+    connection.commit()
 
 
 def _sqlite_arguments(url: URL, busy_seconds: float, urgent: bool) -> dict[str, Any]:

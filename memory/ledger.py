@@ -13,7 +13,7 @@ from domain.ids import new_id
 from domain.runs import Phase, RepositoryRef, Run
 from domain.verdicts import Check
 from memory.database import TOLD, Connection, Database
-from memory.tables import EventRow, RunRow
+from memory.tables import IS_MOVE, EventRow, RunRow
 from safety.breakers import Move
 
 _INSERT = insert(EventRow)
@@ -74,9 +74,9 @@ _MOVES: dict[str, bool] = {
 }
 
 
-# Asked for its exact types, PostgreSQL would look up those of all runs.
-_OF_RUN = EventRow.trace == bindparam("trace"), func.substr(EventRow.type, 1, 4) == "run."
-_MOVES_OF = select(EventRow.time, EventRow.type).where(*_OF_RUN).order_by(EventRow.id)
+_MOVES_OF = (
+    select(EventRow.time, EventRow.type).where(EventRow.trace == bindparam("trace"), IS_MOVE).order_by(EventRow.id)
+)
 
 
 def moves(connection: Connection, trace: str) -> Sequence[Move]:

@@ -1,15 +1,17 @@
 """Keeps what people allowed and forbade: repositories that are paused, and strangers' heads that got an ok."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import ColumnElement, bindparam, delete, select
 
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs import RepositoryRef, Run
 from memory import ledger
-from memory.database import Connection, Database, insert_new
+from memory.database import Database, insert_new
 from memory.tables import HaltRow, OkRow, PauseRow, PullRequestRow
 
 
@@ -35,26 +37,36 @@ async def paused_by(database: Database, repository: RepositoryRef) -> str | None
         return None if row is None else row.by_login
 
 
-_HELD = select(
+class Standing(NamedTuple):
+    """What holds for a run now.
+
+    :param fence: of its pull request; None if nobody knows that.
+    """
+
+    halted: bool
+    paused: bool
+    fence: int | None
+
+
+STANDING: Sequence[ColumnElement[Any]] = (
     select(HaltRow.id).exists(),
     select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists(),
     select(PullRequestRow.fence)
     .where(PullRequestRow.repository_id == bindparam("repository"), PullRequestRow.number == bindparam("number"))
     .scalar_subquery(),
 )
+"""The columns of a :class:`Standing` of a ``repository`` and a ``number``, for a look that brings more than that."""
 
 
-def require(connection: Connection, run: Run) -> None:
+def require(standing: Standing, run: Run) -> None:
     """To be asked before every call of a model.
 
     :raises Halted: if the operator told Forge to stop.
     :raises Superseded: if the repository is paused, or another run owns the pull request by now.
     """
-    asked = {"repository": run.repository.id, "number": run.number}
-    halted, paused, fence = connection.execute(_HELD, asked).one()
-    if halted:
+    if standing.halted:
         raise Halted
-    if paused or fence != run.fence:
+    if standing.paused or standing.fence != run.fence:
         raise Superseded(f"Run {run.id} may not ask a model any more.")
 
 

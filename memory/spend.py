@@ -106,11 +106,11 @@ class StoredPurse:
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
         _take_turn(connection, self._run.repository.installation_id)
-        known = history.of_run(connection, self._run.id)
+        sums = self._sums(connection, now, step, provider)
+        known = history.of_run(connection, self._run.id, sums)
         stopped = self._before(connection, known, now)
         if stopped is not None:
             return stopped
-        sums = self._sums(connection, now, step, provider)
         if sums.open:
             self._give_up(connection, step, now)
         facts = self._facts(connection, sums, known.moves, provider, step, now)

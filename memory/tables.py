@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint, false
+from sqlalchemy import JSON, Index, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -160,6 +160,10 @@ class OutboxRow(Base):
     done_at: Mapped[datetime | None]
 
 
+IS_MOVE = text("type LIKE 'run.%'")
+"""An event that says whether a run worked or waited. Asked before each call of a model, whatever else a run did."""
+
+
 class EventRow(Base):
     """The ledger of events: append-only."""
 
@@ -167,6 +171,7 @@ class EventRow(Base):
     __table_args__ = (
         Index("events_by_trace", "trace", "id"),
         Index("events_by_type", "type", "time"),
+        Index("events_of_moves", "trace", "id", sqlite_where=IS_MOVE, postgresql_where=IS_MOVE),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

@@ -1,18 +1,19 @@
-"""Brings all that the limits of a call need to know, in two looks, since they are asked before each call of a model.
+"""Brings what limits a call of a model in two looks, since it is asked before each one.
 
 The statements are put together once: that would take longer than asking them.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import String, bindparam, func, select
 
 from domain.money import Outcome, Slice, Totals
 from domain.runs import Phase, Run
 from memory.database import Connection
-from memory.tables import BudgetRow, CircuitRow, SpendRow
+from memory.permits import STANDING, Standing
+from memory.tables import BudgetRow, CircuitRow, GateRow, SpendRow
 from safety.breakers import Call, Circuit
 
 RESERVED = "reserved"
@@ -23,8 +24,11 @@ class Sums(NamedTuple):
     """What counts against each limit, the calls of the phase, what people granted it, and the provider's circuit.
 
     :param open: calls of this step that were reserved and never settled.
+    :param gates: how often the run asked people.
     """
 
+    standing: Standing
+    gates: int
     totals: Totals
     calls: int
     open: int
@@ -37,6 +41,8 @@ _OF_PHASE = _OF_RUN & (SpendRow.phase == bindparam("phase"))
 _TODAY = (SpendRow.installation_id == bindparam("installation")) & (SpendRow.day == bindparam("day"))
 _AMOUNT = select(func.coalesce(func.sum(SpendRow.amount), 0))
 _SUMS = select(
+    *STANDING,
+    select(func.count()).where(GateRow.run_id == bindparam("run")).scalar_subquery(),
     _AMOUNT.where(_OF_PHASE).scalar_subquery(),
     _AMOUNT.where(_OF_RUN).scalar_subquery(),
     _AMOUNT.where(_TODAY, SpendRow.repository_id == bindparam("repository")).scalar_subquery(),
@@ -78,16 +84,20 @@ def of_call(
         "run": run.id,
         "phase": phase.value,
         "repository": run.repository.id,
+        "number": run.number,
         "slice": slice_of(run.id, phase),
         "calls": calls_of(run.id, phase),
         "provider": provider,
         "step": step,
     }
     today = {"installation": run.repository.installation_id, "day": day(now)}
-    *numbers, circuit = connection.execute(_SUMS, asked | today).one()
+    found = list[Any](connection.execute(_SUMS, asked | today).one())
+    halted, paused, fence, gates, *numbers, circuit = found
     own, whole, daily, calls, unfinished, amount, more = (int(each or 0) for each in numbers)
     everybody = int(connection.execute(_OF_INSTALLATION, today).scalar_one()) if has_ceiling else 0
     return Sums(
+        standing=Standing(halted, paused, fence),
+        gates=gates,
         totals=Totals(phase=own, run=whole, day=daily, installation=everybody),
         calls=calls,
         open=unfinished,

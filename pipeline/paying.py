@@ -71,8 +71,8 @@ class Paying:
     def _beside(self) -> Purse:
         """The money for what is learned and recalled, which takes none of the phase's calls."""
 
-        def stopped(connection: Connection, _known: History, _now: datetime) -> Refusal | None:
-            return permits.require(connection, self._run)
+        def stopped(_connection: Connection, known: History, _now: datetime) -> Refusal | None:
+            return permits.require(known.standing, self._run)
 
         return purse(self._services, self._run, Phase.reflection, self._configuration, stopped)
 
@@ -137,5 +137,5 @@ class Paying:
         :raises Halted: if the operator told Forge to stop.
         :raises Superseded: if the run may not ask any more.
         """
-        permits.require(connection, self._run)
+        permits.require(known.standing, self._run)
         return self._watch.stopped(connection, known, now)

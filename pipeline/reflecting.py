@@ -207,9 +207,9 @@ class Reflecting:
         answer = await ask(question, Reflection, model, money, keep=keep)
         return OWN.values(answer.model_dump(mode="json"))
 
-    def _stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
+    def _stopped(self, _connection: Connection, known: History, _now: datetime) -> Refusal | None:
         """Who is halted, paused or lost the pull request spends nothing."""
-        permits.require(connection, self._run)
+        permits.require(known.standing, self._run)
         return None
 
     async def _keep(self, question: ReflectionQuestion, answer: Answer, most: int) -> JsonValue:
