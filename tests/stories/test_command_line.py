@@ -85,7 +85,8 @@ def test_an_interrupt_leaves_no_traceback(delay: float, repository: Path) -> Non
     for number in range(250):  # enough to be busy for seconds
         (repository / f"flaw{number}.py").write_text(FLAW)
     process = subprocess.Popen(
-        [*FORGE, "review", str(repository)],
+        # what runs the tests may ignore interrupts, as a shell has its background jobs do, and that is inherited
+        ["env", "--default-signal=INT", *FORGE, "review", str(repository)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
