@@ -55,6 +55,10 @@ _Failed = Mapping[int, Sequence[TestCase]]
 Tell = Callable[[str], Awaitable[None]]
 
 
+async def _nobody(_doing: str) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Bounds:
     """How long commands may take, in seconds.
@@ -93,7 +97,7 @@ class Tester:
     mirror: Mirror
     toolbox: Toolbox
     commands: Commands
-    tell: Tell
+    tell: Tell = _nobody
     bounds: Bounds = field(default=Bounds())
 
     async def test(self, change: Change, level: RiskLevel) -> TestRun:

@@ -1,5 +1,6 @@
 """The second phase of an issue's run: each task of the plan becomes a commit, made of diffs judged one by one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -9,8 +10,11 @@ from agents.implementer import DoneTask, ImplementationTask, OnDraft
 from agents.loop import Agent, Done, Stopped, Stuck, work
 from agents.models import LanguageModel, Unusable
 from agents.models import Task as Strength
+from agents.tester import Bounds, Tester
 from agents.tools.patching import patching
 from agents.tools.reading import reading
+from agents.tools.running import running
+from agents.tools.tool import Tool
 from agents.turns import Assignment
 from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
@@ -19,8 +23,10 @@ from domain.paths import is_test
 from domain.plan import Task, TaskId, Weighed, in_order
 from domain.ports import Signature
 from domain.redaction import outgoing
+from domain.review import RiskLevel
 from domain.rounds import Bounce
 from domain.runs import Phase, ReasonCode, Run, RunState
+from domain.testing import TestRun
 from domain.work import ToFix, Worked, mistakes
 from memory import runs
 from pipeline.agent_steps import AgentSteps
@@ -32,6 +38,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
 from pipeline.planning import Begun, Ended, not_finished
 from pipeline.recalling import About
+from pipeline.running import while_current
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from pipeline.steps import surely
@@ -39,6 +46,9 @@ from workspace.bases import of_commit
 from workspace.draft import Draft
 from workspace.mirror import Mirror
 from workspace.validate import validate
+
+_BOUNDS = Bounds(command=300.0, retry=60.0)
+"""How long an agent waits for commands that it has run before its task is over."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,11 @@ class Implementing:
     async def _work(self, piece: _Piece, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
         """Let the implementer work on one piece."""
         never = self._configuration.review.never_send
-        tools = (*reading(draft.snapshot, never_send=never, redact=outgoing), patching(draft, redact=outgoing))
+        tools = (
+            *reading(draft.snapshot, never_send=never, redact=outgoing),
+            patching(draft, redact=outgoing),
+            *self._running(draft),
+        )
         assignment = Assignment(
             key=piece.key, instructions=implementer.instructions(), content=implementer.content(piece.told, outgoing)
         )
@@ -178,6 +192,19 @@ class Implementing:
         paying = Paying(self._services, self._journal, self._run, phase, self._configuration, about, f"{piece.key} ")
         steps = AgentSteps(self._services, self._journal, self._run, phase, paying, assignment, Worked, tools, model)
         return await work(Agent(Worked, tools, mistakes), OnDraft(steps, draft))
+
+    def _running(self, draft: Draft) -> Sequence[Tool]:
+        """The tool that runs the tests here; none where the repository has its own workflows do that."""
+        if self._configuration.testing.runner == "actions":
+            return ()
+
+        async def test(commit: str) -> TestRun:
+            mirror = await mirror_of(self._services, self._run)
+            change = await mirror.change(self._run.base_sha, commit)
+            tester = Tester(mirror, self._services.toolbox, self._configuration.commands, bounds=_BOUNDS)
+            return await while_current(self._services, self._run, tester.test(change, RiskLevel.low))
+
+        return (running(draft, test, redact=outgoing, never_send=self._configuration.review.never_send),)
 
     async def _may_retry(self, piece: _Piece, attempts: int, stuck: Stuck) -> bool:
         phase = Phase.implementation

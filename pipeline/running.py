@@ -3,6 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import structlog
 from pydantic import JsonValue
@@ -20,6 +21,8 @@ from pipeline.services import Services
 from pipeline.telling import Telling
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 _WATCH = 1.0  # seconds between two looks whether a run that works still owns its issue or pull request
 
@@ -164,7 +167,7 @@ class Running(ABC):
             await self._move(RunState.waiting, reason, why)
 
 
-async def while_current(services: Services, run: Run, work: Awaitable[JsonValue]) -> JsonValue:
+async def while_current(services: Services, run: Run, work: Awaitable[T]) -> T:
     """The answer of ``work``, which is stopped soon after the run lost its place.
 
     :raises Superseded: if it was.

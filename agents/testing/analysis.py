@@ -1,7 +1,7 @@
 """Asks a model what failures mean, and believes of its answer what fits: root causes, and fixes it is sure of."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
@@ -12,20 +12,14 @@ from agents.model_review.reading import Reading, Size, plan
 from agents.model_review.rendering import Redact, clean
 from agents.prompts import prompt
 from agents.testing.classes import exception_line, first_look
+from agents.testing.failures import MOST_COMMANDS, MOST_TESTS, Failed, left_out, told, what_failed
 from domain.changes import Change
-from domain.globs import matches
 from domain.neutral import visible
 from domain.paths import is_source, namesake
-from domain.redaction import outgoing
 from domain.testing import (
     LAST_LINE,
-    LONGEST_DETAILS,
-    LONGEST_ID,
-    MOST_TOLD,
     Analysis,
-    CommandResult,
     FailureClass,
-    Outcome,
     TestCase,
     TestRun,
 )
@@ -35,8 +29,6 @@ FIXABLE = 0.7
 """A fix that is surer than this sends the work back to the implementer (SPEC P3)."""
 LACKS_SOMETHING = 0.6
 """A first look as sure as this that the environment lacks something is not turned into a bug that is fixable."""
-MOST_TESTS = 10
-MOST_COMMANDS = 5
 
 _SIZE = Size(question=8_000, questions=1, context=0, least_context=0)  # of the diff
 _DETAILS = 2_000  # characters of the end of a trace or an output that are shown
@@ -45,38 +37,6 @@ _NOT_SHOWN = 20  # files that are named
 _WHAT, _CAUSE, _FIX = 300, 600, 900  # characters; together what the implementer is shown of one thing to fix
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NAME = re.compile(r"[\w./@+-]{2,500}")
-
-
-# --- what failed -------------------------------------------------------------------------------------------
-
-
-def what_failed(run: TestRun) -> tuple[TestCase, ...]:
-    """The first of the tests that failed, and a case for each failed command that none of them accounts for.
-
-    Such a case has the command's line as its id.
-    """
-    tests = run.failures
-    return (*tests[:MOST_TOLD], *_commands(run, {case.id for case in tests}))
-
-
-def _commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
-    """:param failed: ids of the tests that failed."""
-    unique: dict[str, TestCase] = {}
-    for command in run.failed_commands:
-        case = _as_case(command)
-        if case.id not in failed and not any(each.outcome.is_bad and each.id in failed for each in command.cases):
-            unique.setdefault(case.id, case)
-    return tuple(unique.values())
-
-
-def _as_case(command: CommandResult) -> TestCase:
-    ended = "timed out or was stopped" if command.exit_status is None else f"ended with status {command.exit_status}"
-    return TestCase(
-        id=command.line[:LONGEST_ID] or command.kind,
-        outcome=Outcome.error,
-        message=f"The {command.kind} command {ended}, and no failed test says why.",
-        details=outgoing(visible(command.output))[-LONGEST_DETAILS:],
-    )
 
 
 # --- the question ------------------------------------------------------------------------------------------
@@ -103,27 +63,22 @@ def question(
     :param redact: takes credentials out of a text.
     :param never_send: glob patterns of files whose content must not leave.
     """
-    failed = run.failures
-    tests = sorted(failed[:MOST_TOLD], key=_far_from(change))
-    commands = _commands(run, {case.id for case in failed})
-    shown = (*tests[:MOST_TESTS], *commands[:MOST_COMMANDS])
-    if not shown:
+    failed = Failed.of(run, _far_from(change))
+    if not failed.shown:
         return None
     reading = plan(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
     parts = [
         *_diff(change, reading),
         "== what failed",
-        *_all_told(shown, {each.test_id: each for each in looked}, redact, never_send),
-        *_left_out(len(failed) - min(len(tests), MOST_TESTS), "failed tests"),
-        *_left_out(len(commands) - MOST_COMMANDS, "failed commands"),
+        *told(failed, {each.test_id: each for each in looked}, redact, never_send),
     ]
     return AnalysisQuestion(
         key="model analysis of failures",
         instructions=prompt("analyse"),
         content=framed(redact("\n".join(parts))),
-        max_output_tokens=500 + 400 * len(shown),
-        tests=tuple(case.id for case in shown),
-        paths=_paths(reading, shown),
+        max_output_tokens=500 + 400 * len(failed.shown),
+        tests=tuple(case.id for case in failed.shown),
+        paths=_paths(reading, failed.shown),
     )
 
 
@@ -151,52 +106,7 @@ def _diff(change: Change, reading: Reading) -> Iterator[str]:
     if others:
         yield "== also changed, not shown"
         yield from (f"- {clean(entry.path)}: {clean(entry.reason)}" for entry in others[:_NOT_SHOWN])
-        yield from _left_out(len(others) - _NOT_SHOWN, "files")
-
-
-def _all_told(
-    cases: Iterable[TestCase], looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str]
-) -> Iterator[str]:
-    for number, case in enumerate(cases, 1):
-        place = f" at {clean(case.where)}" if case.where else ""
-        yield f"#{number} {clean(redact(case.id))}{place}"
-        if _names_one_of(never_send, case):
-            yield "[what it said is not shown: it names a file that is not sent to a model]"
-        else:
-            yield from _told(case, looked.get(case.id), redact)
-
-
-def _told(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
-    if look is not None:
-        cause = " ".join(redact(visible(look.root_cause)).split())[:_FIRST_LOOK]
-        yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}: {cause}"
-    yield from _quoted(redact(visible(case.message)))
-    yield from _quoted(_end(redact(visible(case.details))))
-
-
-def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:
-    """Whether a test is in a file that must not leave, or its words name one, of which they may then show lines.
-
-    A trace names files from anywhere above the repository, so every end of a name counts.
-    """
-    if not never_send:
-        return False
-    words = f"{case.id} {case.path or ''} {case.message} {case.details}"
-    names = (name.split("/") for name in set(_NAME.findall(words)))
-    return any(matches("/".join(parts[start:]), never_send) for parts in names for start in range(len(parts)))
-
-
-def _end(text: str) -> str:
-    return text if len(text) <= _DETAILS else "…" + text[-_DETAILS:]
-
-
-def _quoted(text: str) -> list[str]:
-    """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
-    return [f"> {line}" for line in text.split("\n")] if text.strip() else []
-
-
-def _left_out(count: int, what: str) -> list[str]:
-    return [f"[{count:,} more {what} are left out]"] if count > 0 else []
+        yield from left_out(len(others) - _NOT_SHOWN, "files")
 
 
 # --- the answer --------------------------------------------------------------------------------------------

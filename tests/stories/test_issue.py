@@ -1,5 +1,7 @@
 """From an issue to a pull request, as people see it."""
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
 from agents.scripted import Says, ScriptedModel, Stalls, Uses
@@ -36,8 +38,9 @@ DONE: dict[str, JsonValue] = {
 TASK = "== your task: T1"
 
 
-def patches(*diffs: str) -> Uses:
-    return Uses([("apply_patch", {"diff": diff}) for diff in diffs])
+def patches(*diffs: str, then: Sequence[str] = ()) -> Uses:
+    """Applies diffs and, at the same time, uses tools that take nothing."""
+    return Uses([*(("apply_patch", {"diff": diff}) for diff in diffs), *((tool, {}) for tool in then)])
 
 
 def proposed(asked: Asked) -> PullRequest:
@@ -114,6 +117,28 @@ async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> N
     assert "is another one" in told
     pull = proposed(asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
+    read.comments(pull)
+
+
+async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: ScriptedModel) -> None:
+    """It sees that a test fails, mends it, sees that all pass, and nothing is sent back afterwards."""
+    asked = await opened(read)
+    wrong = DIFF.replace("(1 - discount)", "(2 - discount)")
+    mended = (
+        "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
+        "-    return sum(prices) * (2 - discount)\n+    return sum(prices) * (1 - discount)\n"
+    )
+    model.when("Discounts", plan())
+    look = ["run_tests"]
+    model.when(TASK, patches(wrong, TEST, then=look), patches(mended, then=look), patches(then=look), DONE)
+    await asked.says(asked.alice, "/forge run")
+    told = next(call.content for call in reversed(model.calls) if TASK in call.content)
+    failed, passed, same = told.index("This failed:"), told.index("Everything passed."), told.index("Nothing changed")
+    assert failed < told.index("tests/test_cart.py::test_discount") < passed < same
+    pull = proposed(asked)
+    [commit] = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
+    assert commit.message.startswith("Take a discount off the total")
+    assert not pull.draft
     read.comments(pull)
 
 

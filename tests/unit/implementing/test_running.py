@@ -1,0 +1,100 @@
+"""What an agent is told of the tests on its draft, which are run on what was applied before it asked."""
+
+import pytest
+
+from agents.tools.patching import patching
+from agents.tools.running import running
+from agents.tools.tool import answered
+from domain.redaction import redact
+from domain.testing import CommandResult, Outcome, TestCase, TestRun
+from tests.unit.implementing.test_loop import EDIT, begun
+from tests.unit.workspace.remotes import Author
+from workspace.mirror import Mirror
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+def ran(*cases: TestCase, status: int = 0, **more: object) -> TestRun:
+    command = CommandResult(kind="test", line="pytest", exit_status=status, output="", seconds=1.0, cases=cases)
+    return TestRun.model_validate({"commands": (command,), **more})
+
+
+FAILED = TestCase(
+    id="tests/test_cart.py::test_total",
+    path="tests/test_cart.py",
+    line=3,
+    outcome=Outcome.failed,
+    message=f"assert 2 == 3 {SECRET}",
+)
+PASSED = TestCase(id="tests/test_cart.py::test_count", path="tests/test_cart.py", outcome=Outcome.passed)
+
+
+async def told(mirror: Mirror, author: Author, run: TestRun, never_send: tuple[str, ...] = ()) -> str:
+    async def test(_commit: str) -> TestRun:
+        return run
+
+    tool = running(await begun(mirror, author), test, redact=redact, never_send=never_send)
+    answer = await answered([tool], "run_tests", {})
+    assert not answer.is_error
+    return answer.text
+
+
+async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
+    """Each state once: asked again without a change, the answer is known."""
+    draft, tested = await begun(mirror, author), list[str]()
+
+    async def test(commit: str) -> TestRun:
+        tested.append(commit)
+        return ran(PASSED)
+
+    tools = [running(draft, test, redact=redact), patching(draft, redact=redact)]
+    first = await answered(tools, "run_tests", {})
+    assert first.text == "Everything passed."
+    again = await answered(tools, "run_tests", {})
+    assert again.text.endswith(first.text)
+    assert again.text.startswith("Nothing changed")
+    assert tested == [draft.base]
+    await answered(tools, "apply_patch", {"diff": EDIT})
+    await answered(tools, "run_tests", {})
+    assert tested == [draft.base, draft.head]
+    assert draft.head != draft.base
+
+
+async def test_what_failed_is_told_without_credentials(mirror: Mirror, author: Author) -> None:
+    text = await told(mirror, author, ran(FAILED, PASSED, status=1))
+    assert text.startswith("This failed:\n")
+    assert "#1 tests/test_cart.py::test_total at tests/test_cart.py:3" in text
+    assert "assert 2 == 3" in text
+    assert SECRET not in text
+    assert "test_count" not in text
+
+
+async def test_nothing_is_told_of_a_file_that_must_not_leave(mirror: Mirror, author: Author) -> None:
+    text = await told(mirror, author, ran(FAILED, status=1), ("tests/test_cart.py",))
+    assert "assert 2 == 3" not in text
+    assert "names a file that is not sent to a model" in text
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            TestRun(selection="Nothing is near."),
+            "There are no tests here, so nothing says whether it works.\nNothing is",
+        ),
+        (TestRun(is_unconcerned=True), "No test concerns what you changed."),
+        (TestRun(not_run="No sandbox here."), "The tests could not be run, so go on without them.\nNo sandbox here."),
+    ],
+)
+async def test_what_cannot_be_said_is_not_said(mirror: Mirror, author: Author, run: TestRun, said: str) -> None:
+    assert (await told(mirror, author, run)).startswith(said)
+
+
+async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
+    """What is run is for people to say, in the repository's configuration."""
+
+    async def never(_commit: str) -> TestRun:
+        raise AssertionError
+
+    tool = running(await begun(mirror, author), never, redact=redact)
+    assert (await answered([tool], "run_tests", {"command": "rm -rf /"})).is_error
