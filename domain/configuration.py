@@ -250,10 +250,20 @@ class Breakers(Section):
 
 
 class Guards(Section):
-    """What stops one task of an agent."""
+    """What stops one task of an agent. Kinds of tasks hold it within ranges of their own."""
 
-    max_iterations: int = Field(default=10, ge=1, le=50, description="Model calls.")
-    max_runtime_minutes: int = Field(default=15, ge=1, le=60, description="Minutes.")
+    max_iterations: int = Field(
+        default=10,
+        ge=1,
+        le=50,
+        description="Model calls. A planner has 6 to 10, an implementer 10 to 15, to mend what tests found 5 to 8.",
+    )
+    max_runtime_minutes: int = Field(
+        default=15,
+        ge=1,
+        le=60,
+        description="Minutes. A planner has 20 to 30, an implementer 15 to 30, to mend what tests found 10 to 15.",
+    )
     consecutive_errors: int = Field(default=3, ge=1, le=20, description="Errors of the same kind in a row.")
 
 

@@ -42,6 +42,8 @@ from pipeline.running import while_current
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from pipeline.steps import surely
+from pipeline.watch import Guarded
+from safety.guards import TaskKind
 from workspace.bases import of_commit
 from workspace.draft import Draft
 from workspace.mirror import Mirror
@@ -93,6 +95,7 @@ class _Piece:
     key: str
     told: ImplementationTask
     message: str
+    kind: TaskKind = TaskKind.implementation
 
     def again(self, attempts: int, why: str) -> "_Piece":
         """The same after so many attempts, the last of which came to nothing."""
@@ -147,7 +150,8 @@ class Implementing:
         """Have mended what a review or a test found: one more commit."""
         told = self._told(None, built).model_copy(update={"to_fix": bounce.to_fix})
         message = proposal_texts.mending_message(bounce, self._run.id)
-        built, worked = await self._add(built, _Piece(f"mend {len(built.mended) + 1}", told, message))
+        kind = TaskKind.tests if bounce.phase is Phase.testing else TaskKind.implementation
+        built, worked = await self._add(built, _Piece(f"mend {len(built.mended) + 1}", told, message, kind))
         return built if worked is None else replace(built, mended=(*built.mended, worked))
 
     async def _add(self, built: Built, piece: _Piece) -> tuple[Built, Worked | None]:
@@ -189,7 +193,8 @@ class Implementing:
             key=piece.key, instructions=implementer.instructions(), content=implementer.content(piece.told, outgoing)
         )
         phase, about = Phase.implementation, _about(piece.told)
-        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, about, f"{piece.key} ")
+        task = Guarded(f"{piece.key} ", piece.kind)
+        paying = Paying(self._services, self._journal, self._run, phase, self._configuration, about, task)
         steps = AgentSteps(self._services, self._journal, self._run, phase, paying, assignment, Worked, tools, model)
         return await work(Agent(Worked, tools, mistakes), OnDraft(steps, draft))
 

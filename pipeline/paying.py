@@ -23,7 +23,7 @@ from pipeline.gates import AtGate
 from pipeline.journal import WorkflowJournal
 from pipeline.recalling import About, Recalling
 from pipeline.services import Services
-from pipeline.watch import Watch, purse
+from pipeline.watch import PHASE, Guarded, Watch, purse
 
 P = TypeVar("P", bound=Paid)
 
@@ -41,7 +41,6 @@ class Paying:
     """What one phase of one run asks of models; no answer is paid for twice (invariant 3).
 
     :param about: what to bring up from memory before it; None for nothing.
-    :param task: see :class:`pipeline.watch.Watch`.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Paying:
         phase: Phase,
         configuration: Configuration,
         about: About | None = None,
-        task: str = "",
+        task: Guarded = PHASE,
     ) -> None:
         self._services = services
         self._journal = journal
@@ -60,7 +59,7 @@ class Paying:
         self._phase = phase
         self._configuration = configuration
         self._watch = Watch(services, run, phase, configuration, task)
-        self._memory = None if about is None else Recalling(services, run, phase, configuration, task, about)
+        self._memory = None if about is None else Recalling(services, run, phase, configuration, task.key, about)
 
     @property
     def purse(self) -> Purse:

@@ -35,7 +35,9 @@ from pipeline.running import said
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from pipeline.steps import surely
+from pipeline.watch import Guarded
 from safety.gates import request, usual
+from safety.guards import TaskKind
 from safety.planning import needs_approval, weighed
 from workspace.snapshot import Snapshot
 
@@ -141,7 +143,8 @@ class Planning:
             key="plan", instructions=planner.instructions(), content=planner.content(begun.task, outgoing)
         )
         about = About(f"{begun.task.title}\n{begun.task.issue.text}")
-        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration, about, "plan ")
+        task = Guarded("plan ", TaskKind.research)
+        paying = Paying(self._services, self._journal, self._run, Phase.planning, begun.configuration, about, task)
         steps = AgentSteps(
             self._services, self._journal, self._run, Phase.planning, paying, assignment, Planned, tools, model
         )

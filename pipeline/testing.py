@@ -34,6 +34,7 @@ from pipeline.services import Services
 from pipeline.steps import surely
 from pipeline.telling import Telling
 from pipeline.tests_shown import ShownTests
+from pipeline.watch import Guarded
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
@@ -208,5 +209,6 @@ class Testing:
             return ask(told.above(question, outgoing), analysis.Judged, model, money, keep=keep)
 
         about = About("\n".join(question.tests), question.paths)
-        paying = Paying(self._services, self._journal, self._run, Phase.testing, self._configuration, about)
+        task = Guarded(question.key)
+        paying = Paying(self._services, self._journal, self._run, Phase.testing, self._configuration, about, task)
         return await paying.ask(question.key, digest("analyse", question.model_dump_json(), model.name), Answer, call)

@@ -1,6 +1,7 @@
 """Watches over a phase's calls of models: asks the guards before each, and people when one was stopped (SPEC S11)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,15 +31,26 @@ _BESIDE = (reflection.KEY, hearing.KEY)
 _LAST = 200  # characters of the last output that people see
 
 
-class Watch:
-    """The limits of one phase of one run. All facts come from the database, so a restart changes nothing.
+@dataclass(frozen=True)
+class Guarded:
+    """A task of an agent, which guards bound for itself (SPEC S7).
 
-    :param task: begins the keys of the steps that belong to one task of an agent, which guards bound each for itself;
-        empty where the phase is one task.
+    :param key: begins the keys of its steps; empty where the phase is one task.
     """
 
+    key: str = ""
+    kind: TaskKind = TaskKind.other
+
+
+PHASE = Guarded()
+"""Where the phase is one task."""
+
+
+class Watch:
+    """The limits of one phase of one run. All facts come from the database, so a restart changes nothing."""
+
     def __init__(
-        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: str = ""
+        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: Guarded = PHASE
     ) -> None:
         self._services = services
         self._run = run
@@ -86,19 +98,19 @@ class Watch:
 
     def _mine(self, kept: Sequence[Kept]) -> Sequence[Kept]:
         """The answers to this task; what is asked about the run beside it is no turn of anybody."""
-        return [each for each in kept if _key(each).startswith(self._task) and not _key(each).startswith(_BESIDE)]
+        return [each for each in kept if _key(each).startswith(self._task.key) and not _key(each).startswith(_BESIDE)]
 
     def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
         last = guards.let_go_on(known.gates)
-        begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task else [])]
+        begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task.key else [])]
         since = max(begun, default=None)
         before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
         started = now - (breakers.worked(known.moves, now) - before)
         return guards.check(turns, self._limits(last), now, started)
 
     def _limits(self, last: GateDecision | None) -> GuardLimits:
-        limits = guards.limits_of(TaskKind.other, self._configuration.guards)
+        limits = guards.limits_of(self._task.kind, self._configuration.guards)
         granted = 0 if last is None else last.grants.calls
         return limits.stretch(granted) if granted else limits
 

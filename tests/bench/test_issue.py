@@ -33,7 +33,7 @@ from pipeline.steps import Call, durable
 from simulator import RequestInfo, Simulator
 from simulator.state import Issue, PullRequest, Repository
 from tests.bench.test_tokens import FRAME
-from tests.chaos.model import SHOP, planning
+from tests.chaos.model import SHOP, planning, shop
 from tests.clock import MovableClock
 from tests.databases import fresh
 from tests.stories.driver import PATIENT, SECRET, Story, chapter
@@ -41,6 +41,7 @@ from tests.toolchain import toolchain
 
 ANSWER = 5.0  # seconds a model takes
 BAR = 0.05  # of a run, beyond the model
+LOOKS = 6  # for each task; with what it needs beside them it stays within the guards (SPEC S7)
 MODEL, BETWEEN = "the model's own time", "queues and webhooks between steps"
 _OF_ISSUE, _OF_REVIEW, _OF_OTHERS = range(3)
 """Whose steps count first where several go on at once."""
@@ -228,6 +229,14 @@ def print_tokens(calls: Sequence[Asked], repository: Repository, issue: Issue, p
 # --- the run -----------------------------------------------------------------------------------------------
 
 
+async def test_time_beyond_the_model_of_a_run_that_reads(tmp_path: Path) -> None:
+    """The same as below, but for each of its tasks the model reads some files first, a turn for each."""
+    spent = await _carried_out(tmp_path / "reads", LOOKS, write_interval=1.0)
+    whole, beyond = sum(spent.values()), sum(spent.values()) - spent[MODEL]
+    print(f"\n\nThe run of an issue whose model reads {LOOKS} files for each task, {ANSWER:.0f} s for each answer")
+    print(f"{spent[MODEL] / ANSWER:.0f} answers; {beyond:.1f} s beyond them, {beyond / whole:.1%}; bar {BAR:.0%}")
+
+
 async def test_time_beyond_the_model(tmp_path: Path) -> None:
     """Two tasks, a review, a test that fails, its analysis, what mends it, and all that once more."""
     print(f"\n\nThe run of an issue, {ANSWER:.0f} s for each answer of the model; SQLite, GitHub on this machine")
@@ -246,14 +255,15 @@ async def test_time_beyond_the_model(tmp_path: Path) -> None:
     print(f"the same tests started three times by hand: {3 * by_hand:.2f} s")
 
 
-async def _carried_out(folder: Path, *, tells: bool = False, **settings: object) -> dict[str, float]:
+async def _carried_out(folder: Path, looks: int = 0, *, tells: bool = False, **settings: object) -> dict[str, float]:
     """Have the issue carried out until its pull request is ready; what the time went to.
 
+    :param looks: files that the model reads first for whatever it does.
     :param tells: whether writes and tokens are printed.
     """
-    model = planning("low")
+    model = planning("low", looks)
     async with measured(folder, model, ANSWER, queue_polling=0.2, **settings) as (told, watched):
-        repository, alice = told.repository(SHOP)
+        repository, alice = told.repository(shop(looks))
         issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
         await told.rest()
         before, began = len(told.github.requests), time.perf_counter()

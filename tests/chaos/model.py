@@ -71,20 +71,35 @@ _JUDGED: Mapping[str, JsonValue] = {
 }
 
 
-def planning(risk: str) -> ScriptedModel:
+def shop(parts: int) -> dict[str, str]:
+    """The shop with so many more modules to read."""
+    return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
+
+
+def planning(risk: str, looks: int = 0) -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
 
     A test fails then: the model says why, and mends it.
 
     :param risk: of the plan.
+    :param looks: how many modules of :func:`shop` it reads first, one in a turn, whatever it is to do.
     """
+
+    def read(then: Callable[[str], Played]) -> Callable[[str], Played]:
+        def reads(shown: str) -> Played:
+            number = shown.count("def part_")
+            return Uses([("read_file", {"path": f"shop/part_{number}.py"})]) if number < looks else then(shown)
+
+        return reads
+
     model = ScriptedModel(_PRICE)
-    model.when("== issue ", lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK)
-    model.when("== your task: T1", lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST))
+    model.when("== issue ", read(lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK))
+    model.when("== your task: T1", read(lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST)))
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
-    model.when("== your task: mend", lambda shown: _done("The price.") if "Applied." in shown else _patch(_MENDED))
+    mend = read(lambda shown: _done("The price.") if "Applied." in shown else _patch(_MENDED))
+    model.when("== your task: mend", mend)
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
-    return model.when("== your task: T2", _second)
+    return model.when("== your task: T2", read(_second))
 
 
 def _second(shown: str) -> Played:

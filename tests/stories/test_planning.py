@@ -258,3 +258,13 @@ async def test_closed_while_it_waits(read: Story, model: ScriptedModel) -> None:
     assert read.closed_gates(asked.issue)
     assert "the issue was closed" in asked.status
     assert (await asked.run()).reason == "closed"
+
+
+async def test_a_planner_is_bounded_as_research_is(read: Story, model: ScriptedModel) -> None:
+    """A repository may want more turns for its tasks than is good for one that only reads (SPEC S7)."""
+    asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
+    model.when("Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
+    await asked.says(asked.alice, "/forge plan")
+    assert read.gates(asked.issue) == ["guard"]
+    assert "The task took all of its 10 iterations" in read.questions(asked.issue)[-1].body
+    assert len(model.calls) == 10

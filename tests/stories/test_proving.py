@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel
+from agents.scripted import ScriptedModel, Uses
 from memory import ledger
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
@@ -189,6 +189,21 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert not pull.draft
     assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change was sent back" in (pull.body or "")
     assert await ended(read) == ("completed", "proposed")
+
+
+async def test_the_turns_of_one_task_do_not_count_against_another(read: Story, model: ScriptedModel) -> None:
+    """A run has more turns than a guard grants a task; the analysis of its failures is a task of its own."""
+    words = ["total", "prices", "sum", "return", "import", "assert", "Shop", "pytest"]
+    model.when(TASK, *(Uses([("grep", {"pattern": word})]) for word in words), patches(OFF, TEST), DONE)
+    model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
+    model.when(FAILED, judged(0.9))
+    model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
+    asked = await opened(read)
+    await asked.says(asked.alice, "/forge run")
+    assert not read.gates(asked.issue)
+    assert await ended(read) == ("completed", "proposed")
+    assert len(model.calls) > 20
+    read.comments(proposed(asked))
 
 
 async def test_what_nobody_knows_how_to_mend_is_asked(read: Story, model: ScriptedModel) -> None:
