@@ -1,5 +1,6 @@
 """Lets an agent have its draft built, looked at and tested by the repository's own commands, in the sandbox."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
@@ -35,13 +36,15 @@ def running(draft: Draft, test: Test, *, redact: Redact, never_send: Sequence[st
     :param never_send: glob patterns of files whose content must not leave.
     """
     answers: dict[str, str] = {}
+    one_at_a_time = asyncio.Lock()
 
     async def run(_arguments: RunTests) -> str:
         commit = (await draft.snapshot()).commit
-        if commit in answers:
-            return f"{_SAME}\n{answers[commit]}"
-        answers[commit] = "\n".join(_told(await test(commit), redact, never_send))
-        return answers[commit]
+        async with one_at_a_time:
+            if commit in answers:
+                return f"{_SAME}\n{answers[commit]}"
+            answers[commit] = "\n".join(_told(await test(commit), redact, never_send))
+            return answers[commit]
 
     return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run)
 
