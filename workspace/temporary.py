@@ -16,7 +16,7 @@ def temporary_folder(purpose: str) -> Generator[Path]:
     try:
         yield path
     finally:
-        _remove(path)
+        remove_tree(path)
 
 
 def sweep() -> int:
@@ -26,7 +26,7 @@ def sweep() -> int:
         with contextlib.suppress(FileNotFoundError):
             owner = folder.name.removeprefix(_mine()).partition("-")[0]
             if os.geteuid() in (0, folder.lstat().st_uid) and not Path(f"/proc/{owner}").exists():
-                _remove(folder)
+                remove_tree(folder)
                 swept += 1
     return swept
 
@@ -39,7 +39,8 @@ def _mine() -> str:
         return "forge-0-"
 
 
-def _remove(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, whatever is in it."""
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
