@@ -5,7 +5,8 @@
     ├── results  what commands leave for Forge to read
     └── home     their HOME and TMPDIR
 
-All three can be changed from inside, and what one command leaves the next one finds.
+All three can be changed from inside, and what one command leaves the next one finds. The home begins empty, or with a
+copy of what set-ups of the default branch downloaded.
 """
 
 import asyncio
@@ -17,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import ToolError
+from workspace.copying import NotCopied
+from workspace.dependencies import Kept
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.registry import Address
 from workspace.sandbox import BUBBLEWRAP, LANDLOCK, Account, Command, Completed, Quota, Sandbox
-from workspace.temporary import temporary_folder
+from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
 _MEGABYTE = 1 << 20
@@ -74,6 +77,17 @@ class Checkout:
         return self._inside(_CODE)
 
     @property
+    def home(self) -> Path:
+        """The folder that programs have as their home, as Forge sees it."""
+        return self._folder / _HOME
+
+    @property
+    def owner(self) -> int:
+        """The account (uid) to which everything belongs that programs make."""
+        account = self._sandbox.account
+        return os.geteuid() if account is None else account.uid
+
+    @property
     def results_seen(self) -> Path:
         """Where programs see the folder for what Forge is to read."""
         return self._inside(_RESULTS)
@@ -118,6 +132,25 @@ class Checkout:
             proxy=proxy,
         )
         return await self._sandbox.run(command, self.level)
+
+    async def furnish(self, kept: Kept) -> bool:
+        """Put a copy of what was kept into the home, before anything ran; whether that was possible.
+
+        What it takes does not count as left by a command.
+        """
+        account = self._sandbox.account
+        fresh = self._folder / "given"
+        fresh.mkdir(mode=0o700)
+        try:
+            given = await kept.copy_to(fresh, account)
+            if account is not None:
+                os.chown(fresh, account.uid, account.gid)
+            fresh.rename(self.home)
+        except (NotCopied, OSError):
+            await asyncio.to_thread(remove_tree, fresh)
+            return False
+        self._quota = Quota(self._quota.bytes + given.bytes, self._quota.files + given.files)
+        return True
 
     def why_no_network(self, proxy: Address | None) -> str:
         """Why a command cannot be given an address to reach, and what to do about it; empty if it can."""

@@ -195,8 +195,8 @@ class Mirror(Objects):
         self.path = mirrors.path(repository_id)
         secrets = [part for part in (authorization, *authorization.split(" ")) if len(part) > 7]
         super().__init__(Git(self.path, program=mirrors.program, hide=[*secrets, str(mirrors.root)]))
+        self.repository_id = repository_id
         self._mirrors = mirrors
-        self._id = repository_id
         self._remote = {
             **_PARTIAL,
             "remote.origin.url": clone_url,
@@ -214,7 +214,7 @@ class Mirror(Objects):
         fallbacks = [f"+refs/pull/{number}/head:{wanted[head_sha]}"]
         if base_ref:
             fallbacks.append(f"+refs/heads/{base_ref}:{wanted[base_sha]}")
-        async with self._mirrors.exclusive(self._id) as lock:
+        async with self._mirrors.exclusive(self.repository_id) as lock:
             missing = await self._missing(wanted)
             if not missing:
                 return
@@ -233,13 +233,28 @@ class Mirror(Objects):
                 "The base branch was rewritten: update the pull request's branch.",
             )
 
+    async def fetch_default(self) -> str | None:
+        """Bring what the remote says its default branch is at now, without file contents; None if there is nothing.
+
+        :raises CodeAccessError: the remote was not reached or denies access.
+        """
+        sha = await self._at("HEAD")
+        if sha is None:
+            return None
+        async with self._mirrors.exclusive(self.repository_id) as lock:
+            if await self._missing([sha]):
+                await self._mirrors.make_room()
+                await self._prepare(lock)
+                await self._bring_commits([f"+{sha}:refs/forge/default"], ["+HEAD:refs/forge/default"], lock)
+        return sha
+
     async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
         """The change; a mirror that turns out to be damaged is removed, so that the next attempt makes it anew."""
         try:
             return await super().change(merge_base, head, limits)
         except CodeAccessError as error:
             if _BROKEN.search(said(error)):
-                await self._mirrors.remove(self._id)
+                await self._mirrors.remove(self.repository_id)
             raise
 
     async def bring(self, blobs: Collection[str]) -> None:
@@ -301,8 +316,10 @@ class Mirror(Objects):
 
         :raises CodeAccessError: the remote was not reached or denies access.
         """
-        reference = f"refs/heads/{branch}"
-        listed = await self._at_remote("ls-remote", "--refs", "origin", reference)
+        return await self._at(f"refs/heads/{branch}", "--refs")
+
+    async def _at(self, reference: str, *options: str) -> str | None:
+        listed = await self._at_remote("ls-remote", *options, "origin", reference)
         lines = (line.split("\t") for line in listed.stdout.decode(errors="replace").splitlines())
         return next((sha for sha, name in lines if name == reference), None)
 

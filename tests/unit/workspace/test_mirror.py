@@ -477,3 +477,16 @@ async def test_packages_are_what_can_be_imported_from_the_top_or_from_src(author
     head = author.commit(dict.fromkeys(files) | {"README": ""}, PULL)
     await mirror.fetch(head, head, 7)
     assert await mirror.packages(head) == ()
+
+
+async def test_the_default_branch_is_what_the_remote_says_now(author: Author, mirror: Mirror) -> None:
+    assert await mirror.fetch_default() is None
+    first = author.commit({"a": "1"})
+    author.commit({"a": "2"}, "refs/heads/HEAD")
+    assert await mirror.fetch_default() == first
+    second = author.commit({"a": "3"})
+    assert await mirror.fetch_default() == second
+    assert await mirror.read(second, ["a"]) == {"a": b"3"}
+    author.git("push", "-q", str(author.remote), f"{first}:refs/heads/trunk")
+    author.git("-C", str(author.remote), "symbolic-ref", "HEAD", "refs/heads/trunk")
+    assert await mirror.fetch_default() == first
