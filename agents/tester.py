@@ -6,11 +6,14 @@ Exit statuses decide; reports, which code of others writes, only explain them.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from agents.checks.toolbox import Toolbox
 from agents.testing import detection
+from agents.testing.dependencies import Dependencies
 from agents.testing.detection import MANIFESTS, Command, Detected
+from agents.testing.executing import execute
 from agents.testing.reading import read_cobertura, read_junit, select_tests
 from agents.testing.selection import MOST_SOURCES, Selection
 from domain.changes import Change
@@ -33,7 +36,6 @@ from domain.testing import (
     merge,
     without_known,
 )
-from workspace.bubblewrap import PATH
 from workspace.checkout import Checkout, checked_out
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
@@ -106,9 +108,15 @@ class Tester:
         :param level: the risk of the change, which decides how many tests are run.
         """
         try:
-            return await self._tested(change, level)
+            run = await self._tested(change, level)
         except (ToolError, CodeAccessError) as error:
-            return TestRun(not_run=str(error)[:1_000])
+            run = TestRun(not_run=str(error)[:1_000])
+        self._dependencies.fill()
+        return run
+
+    @cached_property
+    def _dependencies(self) -> Dependencies:
+        return Dependencies(self.mirror, self.toolbox, self.commands)
 
     async def _tested(self, change: Change, level: RiskLevel) -> TestRun:
         head = change.head_sha
@@ -121,14 +129,26 @@ class Tester:
             chosen = await self._chosen(head, files.paths, change, level)
             if not chosen.runs_all and not chosen.tests:
                 return TestRun(selection=chosen.reason, is_unconcerned=True)
+            if detected.setups:
+                await self._dependencies.look()
+            was_furnished = await self._dependencies.furnish(checkout)
             running = _Running(self, checkout, files.paths)
             run = await running.all(detected, chosen)
+        if was_furnished and not _is_set_up(run):
+            running, run = await self._without_furniture(head, files, chosen)
         if running.failed and not run.not_run:
             run = await self._weighed(run, change, files, chosen, running.failed)
         added = {file.path: frozenset(file.added_lines) for file in change.files}
         measured = None if run.coverage is None else diff_coverage(run.coverage, added)
         reason = " ".join(filter(None, (chosen.reason, detected.reason, running.left_out)))
         return run.model_copy(update={"diff_coverage": measured, "selection": reason[:1_000]})
+
+    async def _without_furniture(self, head: str, files: _Files, chosen: Selection) -> tuple["_Running", TestRun]:
+        """The same in an empty home: what others downloaded must not be why a set-up fails."""
+        self._dependencies.do_without()
+        async with checked_out(self.mirror, head, self.toolbox.sandbox) as checkout:
+            running = _Running(self, checkout, files.paths)
+            return running, await running.all(files.commands(self.commands, checkout), chosen)
 
     async def _weighed(
         self, run: TestRun, change: Change, files: _Files, chosen: Selection, failed: _Failed
@@ -169,6 +189,7 @@ class Tester:
         try:
             async with checked_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 commands = files.commands(self.commands, checkout).commands
+                await self._dependencies.furnish(checkout)
                 running = _Running(self, checkout, files.paths)
                 for command in commands:
                     if command.kind == "setup" and not (await running.one(command)).succeeded:
@@ -252,14 +273,7 @@ class _Running:
             await tester.tell(_DOING[command.kind])
         await self._checkout.run(("rm", "-rf", *map(self._result, _REPORTS)), seconds=30)
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
-        tools = tester.toolbox.reads
-        environment = {**dict(command.environment), "PATH": ":".join([*(f"{tool}/bin" for tool in tools), PATH])}
-        asks = command.kind == "setup" and tester.commands.network
-        lacks = self._checkout.why_no_network(tester.toolbox.proxy) if asks else ""
-        proxy = tester.toolbox.proxy if asks and not lacks else None
-        done = await self._checkout.run(
-            command.words, seconds=seconds, environment=environment, reads=tools, proxy=proxy
-        )
+        done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         cases, problem = await self._cases(command)
         problem = lacks or problem or await self._measure(command)
@@ -315,6 +329,10 @@ _DOING: Mapping[Kind, str] = {
     "test": "Running the tests",
     "coverage": "Measuring what the tests ran",
 }
+
+
+def _is_set_up(run: TestRun) -> bool:
+    return all(result.succeeded for result in run.commands if result.kind == "setup")
 
 
 def _end(printed: bytes) -> str:

@@ -36,7 +36,9 @@ from pipeline.intake import PATIENCE, Intake
 from pipeline.redelivery import Redelivery
 from pipeline.services import WORTH_TELLING, Services
 from pipeline.steps import PAUSES, STUBBORN, Durable, durable
+from workspace.dependencies import DependencyCache
 from workspace.mirror import Mirrors
+from workspace.temporary import remove_tree
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ async def _services(
                 sandbox=settings.sandbox,
                 reads=settings.sandbox_tools,
                 proxy=settings.sandbox_proxy,
+                cache=await asyncio.to_thread(_cache, settings),
             )
         ),
         markers=Markers(settings.private_key_pem().encode()),
@@ -187,6 +190,16 @@ async def _services(
         ceilings=settings.ceilings,
         reflects=settings.reflection,
     )
+
+
+def _cache(settings: Settings) -> DependencyCache | None:
+    """Where what set-ups download is kept; None, and nothing is left of it, where the operator wants none."""
+    folder, most = settings.data_dir / "dependencies", settings.dependency_cache
+    if most:
+        return DependencyCache(folder, most_bytes=most)
+    if folder.exists():
+        remove_tree(folder)
+    return None
 
 
 def _hide_own_secrets(settings: Settings) -> None:

@@ -50,6 +50,7 @@ class Settings(BaseSettings):
     sandbox: Wanted = "auto"
     sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
     sandbox_proxy: Annotated[Address | None, NoDecode] = None
+    dependency_cache: int = Field(default=5_000_000_000, ge=0)
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)

@@ -31,11 +31,14 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
 
 
 async def purge_copies(services: Services, installation_id: int, repository_ids: Sequence[int]) -> None:
-    """Remove what can be read again where access comes back: mirrors and kept configurations.
+    """Remove what can be read again where access comes back: mirrors, downloads, kept configurations.
 
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
     """
     await configurations.purge(services.database, installation_id, repository_ids)
+    if services.toolbox.filling is not None:
+        for each in repository_ids:
+            await services.toolbox.filling.remove(each)
     removed = [await services.mirrors.remove(each) for each in repository_ids]
     if not all(removed):
         raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")

@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 EVERY = timedelta(hours=1)
 MIRRORS = timedelta(days=30)
-"""How long a mirror is kept that nobody uses; it is read anew from GitHub when it is needed again."""
+"""How long a mirror is kept that nobody uses, and what set-ups downloaded; both are read anew when they are needed."""
 _BATCH = 50  # workflows, each with all its steps
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
@@ -42,8 +42,10 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     """Remove what was kept long enough; how much of each kind."""
     removed = await retention.remove(services.database, await retention.terms(services.database), now)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
+    filling = services.toolbox.filling
+    downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)
     journals = await _old_journals(now - CODE)
-    more = {"mirrors": mirrors, "journals": journals}
+    more = {"mirrors": mirrors, "downloads": downloads, "journals": journals}
     return removed | {name: count for name, count in more.items() if count}
 
 

@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.testing.filling import Filling
 from safety.containment import CODE, Containment, Origin, containment
 from workspace import probing
+from workspace.dependencies import DependencyCache
 from workspace.pool import WorkerPool
 from workspace.registry import Address
 from workspace.sandbox import Sandbox
@@ -20,6 +22,7 @@ class Toolbox:
 
     :param reads: folders beyond the system's that commands of a repository may read and execute from.
     :param proxy: the one address that a repository's set-up may reach if its configuration asks for the network.
+    :param filling: what set-ups are given and leave; None where nothing is kept.
     """
 
     pool: WorkerPool
@@ -27,6 +30,7 @@ class Toolbox:
     seconds: float = 30.0
     reads: tuple[Path, ...] = ()
     proxy: Address | None = None
+    filling: Filling | None = None
 
     @classmethod
     @asynccontextmanager
@@ -39,6 +43,7 @@ class Toolbox:
         seconds: float = 30.0,
         reads: Sequence[Path] = (),
         proxy: Address | None = None,
+        cache: DependencyCache | None = None,
     ) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
@@ -47,15 +52,21 @@ class Toolbox:
 
         :param user: the account that untrusted work runs under when Forge is root.
         :param sandbox: the setting FORGE_SANDBOX.
+        :param cache: where what set-ups download is kept; nowhere by default.
         :raises ConfigurationError: the level that is wanted does not work here.
         :raises ToolError: the workers cannot start.
         """
         await asyncio.to_thread(sweep)
         unconfined = "FORGE_SANDBOX is none" if sandbox == "none" else None
+        filling = None if cache is None else Filling(cache)
         probed = asyncio.create_task(probing.sandbox(user, sandbox))
         try:
             async with WorkerPool("agents.checks.jobs", size=workers, user=user, unconfined=unconfined) as pool:
-                yield cls(pool, await probed, seconds, tuple(reads), proxy)
+                try:
+                    yield cls(pool, await probed, seconds, tuple(reads), proxy, filling)
+                finally:
+                    if filling is not None:
+                        await filling.close()
         finally:
             probed.cancel()
             await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove

@@ -58,6 +58,11 @@ class Detected(BaseModel):
     reason: str
 
     @property
+    def setups(self) -> tuple[Command, ...]:
+        """The commands that set up a checkout."""
+        return tuple(command for command in self.commands if command.kind == "setup")
+
+    @property
     def tests(self) -> tuple[Command, ...]:
         """The commands that run tests; none where there are no tests."""
         return tuple(command for command in self.commands if command.kind == "test")

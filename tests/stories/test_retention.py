@@ -1,5 +1,6 @@
 """What Forge keeps goes with its time and with the App; what is in use stays."""
 
+import os
 from datetime import timedelta
 
 from sqlalchemy import func, select, text
@@ -29,6 +30,21 @@ async def _counts(database: Database) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+async def _download(told: Story, repository: Repository) -> None:
+    """Keep something as if a set-up had downloaded it."""
+    filling = told.forge.services.toolbox.filling
+    assert filling is not None
+    home = told.forge.settings.data_dir / "home"
+    (home / ".cache").mkdir(parents=True)
+    assert filling.cache.may_fill(repository.id, "key")
+    await filling.cache.keep(repository.id, "key", home, os.geteuid())
+    assert _downloads(told) == [str(repository.id)]
+
+
+def _downloads(told: Story) -> list[str]:
+    return [path.name for path in (told.forge.settings.data_dir / "dependencies").iterdir()]
+
+
 async def _reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
     finds(model)
     repository, alice = told.repository(SHOP)
@@ -40,7 +56,8 @@ async def _reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, Pull
 
 
 async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model: ScriptedModel) -> None:
-    _, pull = await _reviewed(read, model)
+    repository, pull = await _reviewed(read, model)
+    await _download(read, repository)
     services, now = read.forge.services, read.clock.now()
     before = await _counts(services.database)
     assert {"answers", "checkpoints", "journals"} <= set(before)
@@ -52,7 +69,7 @@ async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model:
     assert [*services.mirrors.root.glob("*.git")]
 
     removed = await remove_old(services, now + timedelta(days=91))
-    assert removed["mirrors"] == 1
+    assert (removed["mirrors"], removed["downloads"]) == (1, 1)
     assert [*services.mirrors.root.glob("*.git")] == []
     assert set(await _counts(services.database)) == {"runs", "findings"}
     assert await still_open(services.database, now) == []
@@ -67,6 +84,7 @@ async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model:
 async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model: ScriptedModel) -> None:
     repository, pull = await _reviewed(read, model)
     del pull
+    await _download(read, repository)
     [installation] = read.github.world.installations.values()
     read.github.uninstall(installation)
     await read.rest()
@@ -74,6 +92,7 @@ async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model:
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 1  # of the delivery that said so
     assert await retention.runs_of(read.forge.services.database, [repository.id])
+    assert _downloads(read) == []
 
 
 async def test_what_runs_is_not_removed(read: Story, model: ScriptedModel) -> None:

@@ -102,7 +102,7 @@ FAMILIES = (
             Case("T-S3", "daemon, TERM-ignoring, double fork", "0 processes after"),
             Case("T-S4", "reach DB socket, docker.sock, 169.254.169.254, loopback", "refused"),
             Case("T-S5", "start as root; bwrap missing; userns off", "refuses or lower level named"),
-            Case("T-S6", "leftover from a previous run", "fresh workspace, no shared cache"),
+            Case("T-S6", "leftover from a previous run", "fresh workspace; what it is given no run wrote"),
         ),
     ),
     Family(

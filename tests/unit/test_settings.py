@@ -35,6 +35,8 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("FORGE_CONCURRENT_RUNS", "0", "FORGE_CONCURRENT_RUNS is wrong: it must be 1 or more."),
         ("FORGE_WRITE_INTERVAL", "fast", "FORGE_WRITE_INTERVAL is wrong: it must be a number."),
         ("FORGE_CEILING_DAY", "nan", "FORGE_CEILING_DAY is wrong: it must be a number."),
+        ("FORGE_DEPENDENCY_CACHE", "-1", "FORGE_DEPENDENCY_CACHE is wrong: it must be 0 or more."),
+        ("FORGE_DEPENDENCY_CACHE", "5GB", "FORGE_DEPENDENCY_CACHE is wrong: it must be a whole number."),
         ("FORGE_METRICS", "maybe", "FORGE_METRICS is wrong: it must be true or false."),
         ("FORGE_LOG_FORMAT", "xml", "FORGE_LOG_FORMAT is wrong: it must be 'console' or 'json'."),
         ("FORGE_FAST_MODEL", "haiku", "FORGE_FAST_MODEL is wrong: it must be PROVIDER:MODEL, e.g."),
