@@ -24,10 +24,9 @@ from memory import costs, findings, library, memory_files
 from memory.database import Database
 from pipeline import configuration, heeding
 
-MOST_LIVE = 10_000
-"""Memories that count in a repository (SPEC M3)."""
 SHORTEST = 6  # characters of an id that people type
 _NAMED = 12  # lines with mistakes that an import names
+_MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,15 @@ async def add(settings: Settings, repository: str, words: Words, kind: Kind) -> 
             tags=words.named or (),
             pinned=True,
         )
-        same = await library.add(database, _checked(memory), by)
-    if same is None:
+        most = await _most(database, where)
+        kept = await library.add(database, _checked(memory), by, most)
+    if kept is None:
+        what = f"No more than {_count(most)} can count in {where.full_name}, and all that do are pinned."
+        raise ForgeError(f"{what} Nothing was added.", _MAKE_ROOM)
+    if kept.id == memory.id:
         _print(f"{memory.shown} is remembered in {where.full_name}; it does not decay.")
     else:
-        _print(f"{same.shown} says that already, so nothing was added.")
+        _print(f"{kept.shown} says that already, so nothing was added.")
 
 
 async def edit(settings: Settings, name: str, words: Words) -> None:
@@ -187,9 +190,12 @@ async def take_in(settings: Settings, file: Path, repository: str) -> None:
     async with opened(settings) as database:
         where = await _repository(database, repository)
         new = [line.memory(where, named, now) for line in live]
-        await _require_room(database, where, new)
-        added = await library.take_in(database, where, new, named, operator(), now)
-    _print(f"{_count(added)} imported into {where.full_name}{_left_out(found, live, added)}.")
+        most = await _most(database, where)
+        taken = await library.take_in(database, where, new, named, operator(), now, most)
+    if taken.added is None:
+        what = f"{where.full_name} has {_count(taken.live)}, and no more than {most:,} can count there."
+        raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
+    _print(f"{_count(taken.added)} imported into {where.full_name}{_left_out(found, live, taken.added)}.")
 
 
 async def why(settings: Settings, finding: str, repository: str, number: int) -> None:
@@ -266,11 +272,9 @@ def _mistaken(named: str, mistakes: Sequence[Wrong]) -> str:
     return f"Line {first.line} of {named}: {visible(first.what)}.{also}"
 
 
-async def _require_room(database: Database, where: RepositoryRef, new: Sequence[Memory]) -> None:
-    live = await library.live_count(database, where.id)
-    if new and live + len(new) > MOST_LIVE:
-        what = f"{where.full_name} has {_count(live)}, and no more than {MOST_LIVE:,} can count there."
-        raise ForgeError(f"{what} Nothing was imported.", "Archive some, or import fewer.")
+async def _most(database: Database, where: RepositoryRef) -> int:
+    """How many memories may live there, as far as is known here."""
+    return (await configuration.stored(database, where)).memory.max
 
 
 def _left_out(found: Sequence[Line], live: Sequence[Line], added: int) -> str:

@@ -55,6 +55,10 @@ _GUARDED = re.compile(
 _SENTENCE = re.compile(r"[.;!?](?:\s|$)|\n")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|\bwww\.|(?<!\w)@[\w-]+|<!--|</?[a-z]", re.IGNORECASE)
 
+CROWDED = Reason(
+    code="learning.crowded", text="As many memories live here as may (`memory.max`), and all are pinned or surer."
+)
+
 
 class Learning(BaseModel):
     """Something a model says was learned.

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.crowding import least_first
 from domain.ids import new_id
 from domain.likeness import ALIKE, Saying
 from domain.memories import Archived, Kind, Memory, Use, confidence, spent
@@ -177,10 +178,8 @@ class _Night:
     def crowd(self, most: int) -> None:
         """The least certain go first, then the oldest; what is pinned stays."""
         beyond = max(0, len(self.live) - most)
-        others = [each for each in self.live.values() if not each.memory.pinned]
-        others.sort(key=lambda each: (confidence(each.memory, self._now), each.memory.created_at, each.memory.id))
-        for each in others[:beyond]:
-            self._archive(each, Archived.crowded)
+        for memory in least_first([each.memory for each in self.live.values()], self._now)[:beyond]:
+            self._archive(self.live[memory.id], Archived.crowded)
 
     def _merge_within(self, group: Sequence[Known]) -> int:
         before = len(self.changes)

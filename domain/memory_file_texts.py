@@ -47,6 +47,17 @@ def not_taken(mistakes: Sequence[Mistake], last_valid: str | None) -> str:
     return f"`{PATH}` on the default branch is not taken over, {instead}. Line {first.line}: {first.brief}{more}"
 
 
+def no_room(left_out: int, most: int) -> str:
+    """Says that bullets of a file without mistakes are not remembered, and what to do.
+
+    :param most: memories that may live in the repository.
+    """
+    return (
+        f"`{PATH}`: {_count(left_out)} left out, because as many are pinned here as may live (`memory.max`: {most:,}). "
+        "Make room with `/forge forget M-ID`, then change the file."
+    )
+
+
 def annotation(mistake: Mistake) -> tuple[str, str]:
     """Title and message of an annotation; GitHub shows them as plain text."""
     return "Forge: memory", outgoing(visible(mistake.sentence))[:4000]
@@ -57,9 +68,10 @@ def together(one: CheckText, other: CheckText) -> CheckText:
     return CheckText(f"{one.title}; {other.title}"[:255], f"{one.summary}\n\n{other.summary}")
 
 
-def outcome(added: int, archived: int, kept: int) -> str:
+def outcome(added: int, archived: int, kept: int, left_out: int) -> str:
     """What became of a delivery."""
-    return f"{PATH}: {added} added, {archived} archived, {kept} as before"
+    without = f", {left_out} left out" if left_out else ""
+    return f"{PATH}: {added} added, {archived} archived, {kept} as before{without}"
 
 
 def _count(number: int) -> str:

@@ -109,6 +109,19 @@ def switched_off() -> str:
     return "Nothing was learned: `memory: {enabled: false}` in `.github/forge.yml` switches that off here."
 
 
+def no_room(most: int) -> str:
+    """For ``remember`` where as many memories live as may, and none gives way.
+
+    :param most: memories that may live there.
+    """
+    if not most:
+        return "Nothing was learned: `memory: {max: 0}` in `.github/forge.yml` keeps no memories here."
+    return (
+        f"Nothing was learned: as many memories are pinned here as may live (`memory.max`: {most:,}). "
+        "`/forge forget M-ID` makes room, or `forge memory archive M-ID` of the operator."
+    )
+
+
 def holds_secret() -> str:
     """For a text with a credential in it."""
     return (

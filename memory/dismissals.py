@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, or_, select, update
 
 from domain.commands import Sender
+from domain.crowding import MOST_LIVE
 from domain.events import EventType
 from domain.findings import Finding, Layer
 from domain.holding import Past
@@ -14,7 +15,7 @@ from domain.memories import Archived, Kind, Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
-from memory import ledger, memories
+from memory import crowding, ledger, memories
 from memory.database import Database
 from memory.tables import DismissalRow
 
@@ -29,15 +30,19 @@ async def add(
     now: datetime,
     *,
     learns: bool = True,
+    most: int = MOST_LIVE,
 ) -> str:
     """Dismiss a finding and remember why; the memory's id. A finding that is dismissed already stays as it is.
 
-    What led to the finding is doubted from then on.
+    What led to the finding is doubted from then on. The dismissal holds also where nothing is learned or there is no
+    room for what it teaches; then the id is empty.
 
-    :param learns: whether anything may be learned here; if not, the dismissal holds all the same, and the id is empty.
+    :param learns: whether anything may be learned here.
+    :param most: memories that may live here.
     """
     reason = outgoing(reason)
     async with database.transaction() as session:
+        await crowding.take_turn(session, database.dialect, repository.id)
         known = await session.scalar(
             update(DismissalRow)
             .where(
@@ -51,12 +56,12 @@ async def add(
         )
         if known is not None:
             return known
-        memory = _taught(repository, number, finding, sender, reason, now)
-        row = _row(repository, number, finding, sender, reason, memory.id if learns else "", now)
+        taught = [_taught(repository, number, finding, sender, reason, now)] if learns else []
+        trace = await ledger.newest_run(session, repository, number)
+        kept = await crowding.keep(session, repository.id, taught, most, trace, now)
+        row = _row(repository, number, finding, sender, reason, kept[0].id if kept else "", now)
         session.add(row)
         if learns:
-            session.add(memories.row_of(memory))
-            await session.flush()
             cause = _cause(finding.fingerprint)
             await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
         facts = {"finding": finding.id, "rule": finding.rule, "description": reason}

@@ -1,71 +1,88 @@
 """Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it (SPEC M6)."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.admission import Admission, Learning
+from domain.admission import CROWDED, Admission, Learning
+from domain.crowding import MOST_LIVE
 from domain.events import EventType
 from domain.ids import earliest
 from domain.memories import Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.runs import Run
-from memory import ledger, memories
+from memory import crowding, ledger, memories
 from memory.database import Database
 from memory.tables import EventRow, MemoryRow, RunRow
 
 
 async def keep(
-    database: Database, run: Run, moment: str, decided: Sequence[Admission], note: str, now: datetime
-) -> None:
-    """Keep what a reflection came to, once per run and moment.
+    database: Database,
+    run: Run,
+    moment: str,
+    decided: Sequence[Admission],
+    note: str,
+    now: datetime,
+    most: int = MOST_LIVE,
+) -> int:
+    """Keep what a reflection came to, once per run and moment; how many new memories that made.
 
     :param note: why nothing was learned, if nothing was.
+    :param most: memories that may live in the repository.
     """
     async with database.transaction() as session:
         # A write comes first, so that two executions take turns.
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
-        if await _is_known(session, run, moment):
-            return
-        for each in decided:
-            await _keep(session, database.dialect, run, each, now)
+        if (before := await _told(session, run, moment)) is not None:
+            return int(before["stored"])
+        await crowding.take_turn(session, database.dialect, run.repository.id)
+        became = Counter([await _keep(session, database.dialect, run, each, most, now) for each in decided])
         told = {
             "moment": moment,
-            "stored": sum(each.is_new for each in decided),
-            "merged": sum(each.into is not None for each in decided),
-            "refused": sum(each.refused is not None for each in decided),
+            "stored": became[EventType.learning_stored],
+            "merged": became[EventType.learning_merged],
+            "refused": became[EventType.learning_refused],
             "note": note,
         }
         ledger.tell(session, run.id, EventType.reflected, now, source="reflection", payload=told)
+        return became[EventType.learning_stored]
 
 
-async def _is_known(session: AsyncSession, run: Run, moment: str) -> bool:
-    same = select(EventRow.id).where(
+async def _told(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
+    """What was told of this reflection, if it was kept before."""
+    same = select(EventRow.payload).where(
         EventRow.trace == run.id,
         EventRow.type == EventType.reflected.value,
         EventRow.payload["moment"].as_string() == moment,
     )
-    return await session.scalar(same) is not None
+    return await session.scalar(same)
 
 
-async def _keep(session: AsyncSession, dialect: str, run: Run, decided: Admission, now: datetime) -> None:
-    learning = decided.learning
+async def _keep(
+    session: AsyncSession, dialect: str, run: Run, decided: Admission, most: int, now: datetime
+) -> EventType:
+    """Keep one learning, if it is to be; what became of it."""
+    learning, refused = decided.learning, decided.refused
+    memory = _memory(run, learning, now)
+    if decided.is_new and not await crowding.keep(session, run.repository.id, [memory], most, run.id, now):
+        refused = CROWDED
     told: dict[str, object] = {"event": learning.event, "kind": learning.kind.value}
-    if decided.refused is not None:
+    if refused is not None:
         kind = EventType.learning_refused
-        told |= decided.refused.model_dump(include={"code", "text"}) | {"content": outgoing(learning.content)[:200]}
+        told |= refused.model_dump(include={"code", "text"}) | {"content": outgoing(learning.content)[:200]}
     elif decided.into is not None:
         kind = EventType.learning_merged
         told |= {"memory": decided.into}
         await _recur(session, dialect, run, decided.into, now)
     else:
         kind = EventType.learning_stored
-        memory = _memory(run, learning, now)
-        session.add(memories.row_of(memory))
         told |= {"memory": memory.id}
     ledger.tell(session, run.id, kind, now, source="reflection", payload=told)
+    return kind
 
 
 async def _recur(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:

@@ -107,10 +107,19 @@ async def tell_of(
 
     :param number: of the pull request; None: it holds for the whole repository.
     """
-    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
-    trace = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
     payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
-    tell(session, trace or f"{repository.id}", kind, now, source="person", payload=payload)
+    trace = await newest_run(session, repository, number)
+    tell(session, trace, kind, now, source="person", payload=payload)
+
+
+async def newest_run(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
+    """The trace of what people do in a repository: its newest run, or its id where there was none.
+
+    :param number: of the issue or pull request; None: of any.
+    """
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
+    found = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
+    return found or f"{repository.id}"
 
 
 async def note_feedback(

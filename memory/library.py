@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.crowding import MOST_LIVE
 from domain.events import Event, EventType
 from domain.memorable import key
 from domain.memories import Archived, Kind, Memory
 from domain.runs import RepositoryRef
-from memory import ledger, memories, vectors
+from memory import crowding, ledger, memories, vectors
 from memory.database import Database
 from memory.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
 
@@ -148,15 +149,21 @@ async def repository(database: Database, full_name: str) -> RepositoryRef | None
         return None if row is None else row.as_run().repository
 
 
-async def add(database: Database, memory: Memory, by: str) -> Memory | None:
-    """Keep what the operator says; the one that says it already, if there is one."""
+async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE) -> Memory | None:
+    """Keep what the operator says; what says it now: this memory or one that said so before, None if there is no room.
+
+    :param most: memories that may live in its repository.
+    """
+    where, now = memory.repository_id, memory.created_at
     async with database.transaction() as session:
-        known = await _known(session, memory.repository_id)
+        await crowding.take_turn(session, database.dialect, where)
+        known = await _known(session, where)
         if (same := known.get(_key(memory))) is not None:
             return same
-        session.add(memories.row_of(memory))
-        _tell(session, memory, EventType.memory_stored, by, memory.created_at)
-        return None
+        if not await crowding.keep(session, where, [memory], most, OPERATOR, now):
+            return None
+        _tell(session, memory, EventType.memory_stored, by, now)
+        return memory
 
 
 async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
@@ -181,28 +188,43 @@ async def archive(database: Database, memory: Memory, by: str, now: datetime) ->
         return True
 
 
-async def live_count(database: Database, repository_id: int) -> int:
-    """How many memories count in a repository."""
-    count = select(func.count()).where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
-    async with database.transaction() as session:
-        return await session.scalar(count) or 0
+@dataclass(frozen=True)
+class TakenIn:
+    """What came of an import.
+
+    :param added: memories that were not known before; None if there was no room for them, so that none was kept.
+    :param live: how many there were before.
+    """
+
+    added: int | None
+    live: int
 
 
 async def take_in(
-    database: Database, repository: RepositoryRef, new: Sequence[Memory], file: str, by: str, now: datetime
-) -> int:
-    """Keep memories of a file, all at once; how many of them were not known before."""
+    database: Database,
+    repository: RepositoryRef,
+    new: Sequence[Memory],
+    file: str,
+    by: str,
+    now: datetime,
+    most: int = MOST_LIVE,
+) -> TakenIn:
+    """Keep memories of a file, all of them or none: nothing gives way to what nobody looked at one by one.
+
+    :param most: memories that may live in the repository.
+    """
     async with database.transaction() as session:
+        await crowding.take_turn(session, database.dialect, repository.id)
         known = await _known(session, repository.id)
-        count = len(known)
-        for memory in new:
-            if known.setdefault(_key(memory), memory) is memory:
-                session.add(memories.row_of(memory))
-        added = len(known) - count
+        added = [memory for memory in new if known.setdefault(_key(memory), memory) is memory]
+        live = await session.scalar(select(func.count()).where(*_live_in(repository.id))) or 0
+        if added and live + len(added) > most:
+            return TakenIn(None, live)
+        session.add_all(map(memories.row_of, added))
         if added:
-            payload = {"repository": repository.id, "by": by, "file": file, "added": added}
+            payload = {"repository": repository.id, "by": by, "file": file, "added": len(added)}
             ledger.tell(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
-        return added
+        return TakenIn(len(added), live)
 
 
 async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[Shelved]:
@@ -228,9 +250,13 @@ _BATCH = 500  # parameters of a statement
 
 
 async def _known(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
-    live = select(MemoryRow).where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
-    found = [memories.of_row(row) for row in await session.scalars(live.order_by(MemoryRow.id.desc()))]
+    live = select(MemoryRow).where(*_live_in(repository_id)).order_by(MemoryRow.id.desc())
+    found = [memories.of_row(row) for row in await session.scalars(live)]
     return {_key(memory): memory for memory in found}
+
+
+def _live_in(repository_id: int) -> tuple[ColumnElement[bool], ...]:
+    return MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
 
 
 def _key(memory: Memory) -> str:

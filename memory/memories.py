@@ -8,11 +8,8 @@ from sqlalchemy import ColumnElement, Select, and_, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain import memories
-from domain.commands import Sender
-from domain.events import EventType
 from domain.memories import Archived, Kind, Memory, Origin, Scope, Use
 from domain.runs import RepositoryRef
-from memory import ledger
 from memory.database import Database, insert_new
 from memory.tables import MemoryRow, MemoryUseRow
 
@@ -117,45 +114,6 @@ async def use_within(
         row.confidence, row.used_at = after.confidence, after.used_at
         changed.append(after)
     return changed
-
-
-async def learn(
-    database: Database, repository: RepositoryRef, number: int, memory: Memory, by: Sender, cause: str
-) -> tuple[Memory, bool]:
-    """Keep what a person said; where it is known already, that is confirmed. The memory, and whether it is new.
-
-    :param number: of the issue or pull request in which it was said.
-    :param cause: what happened; repeated for the same, it says the same and changes nothing.
-    """
-    said = select(MemoryRow).where(
-        MemoryRow.repository_id == memory.repository_id,
-        MemoryRow.archived_at.is_(None),
-        MemoryRow.pinned,
-        MemoryRow.origin == Origin.person.value,
-    )
-    async with database.transaction() as session:
-        for row in await session.scalars(said.order_by(MemoryRow.id)):
-            if memories.is_same(row.content, memory.content):
-                if row.source == memory.source:
-                    return of_row(row), True
-                await use_within(session, database.dialect, [row.id], Use.confirmed, cause, memory.created_at)
-                return of_row(row), False
-        session.add(row_of(memory))
-        now = memory.created_at
-        await ledger.tell_of(session, repository, number, EventType.memory_stored, by, now, memory=memory.id)
-        return memory, True
-
-
-async def forget(
-    database: Database, repository: RepositoryRef, number: int, memory: Memory, by: Sender, now: datetime
-) -> bool:
-    """Let a memory count no more because a person wants that; whether it still did."""
-    async with database.transaction() as session:
-        if not await archive_within(session, [memory.id], Archived.forgotten, now):
-            return False
-        facts = {"memory": memory.id, "why": Archived.forgotten.value}
-        await ledger.tell_of(session, repository, number, EventType.memory_archived, by, now, **facts)
-        return True
 
 
 async def take_back_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:

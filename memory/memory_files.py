@@ -8,12 +8,14 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain import memory_file_texts as texts
+from domain.crowding import MOST_LIVE
 from domain.events import EventType
 from domain.memorable import key
 from domain.memories import Archived, Kind, Memory, Origin, learned
 from domain.memory_file import PATH, Entry
 from domain.runs import RepositoryRef
-from memory import ledger, memories
+from memory import crowding, ledger, memories
 from memory.database import Database, insert_new
 from memory.tables import ConfigurationRow, MemoryRow
 
@@ -25,7 +27,8 @@ class Taken:
     :param revision: grows with each look at the file, so that an older look never replaces a newer one.
     :param commit: of the last valid version; empty if there never was one.
     :param keys: of its entries.
-    :param problem: what is wrong with the file as it is now, in sentences for people; empty if nothing is.
+    :param problem: what is wrong with the file as it is now, or what of it is not remembered, in sentences for people;
+        empty if nothing is.
     """
 
     revision: int = 0
@@ -36,11 +39,15 @@ class Taken:
 
 @dataclass(frozen=True)
 class Changed:
-    """What a version of the file changed."""
+    """What a version of the file changed.
+
+    :param left_out: entries for which there was no room; they are tried again when the file changes.
+    """
 
     added: Sequence[Memory] = field(default=())
     archived: Sequence[str] = ()
     kept: int = 0
+    left_out: int = 0
 
 
 async def taken(database: Database, repository: RepositoryRef) -> Taken | None:
@@ -64,6 +71,7 @@ async def take_over(
     revision: int,
     cause: str,
     now: datetime,
+    most: int = MOST_LIVE,
 ) -> Changed | None:
     """Remember what the file says and archive what it does not say any more; None if somebody looked meanwhile.
 
@@ -72,24 +80,28 @@ async def take_over(
     :param entries: of a version without mistakes; none if there is no file.
     :param revision: of what was taken over before the file was read.
     :param cause: trace of the event.
+    :param most: memories that may live in the repository.
     """
     async with database.transaction() as session:
+        await crowding.take_turn(session, database.dialect, repository.id)
         before = await _held(session, database.dialect, repository)
         if before.revision != revision:
             return None
         old = {key_of(each): each for each in await _said(session, repository.id)}
         known, elsewhere = old.keys() | before.keys, await _said_elsewhere(session, repository.id)
         new = [each for each in entries if each.key not in known and key(each.content) not in elsewhere]
-        added = [_memory(repository, entry, commit, now) for entry in new]
-        session.add_all(map(memories.row_of, added))
         keys = frozenset(entry.key for entry in entries)
         gone = [memory.id for name, memory in old.items() if name not in keys]
         archived = await memories.archive_within(session, gone, Archived.forgotten, now)
-        await _keep(session, repository, Taken(revision + 1, commit, keys))
+        made = [_memory(repository, entry, commit, now) for entry in new]
+        added = await crowding.keep(session, repository.id, made, most, cause, now)
+        left_out = frozenset(map(key_of, made)) - frozenset(map(key_of, added))
+        problem = texts.no_room(len(left_out), most) if left_out else ""
+        await _keep(session, repository, Taken(revision + 1, commit, keys - left_out, problem))
         if added or archived:
             facts = {"repository": repository.id, "commit": commit, "added": len(added), "archived": [*archived]}
             ledger.tell(session, cause, EventType.memory_imported, now, source=PATH, payload=facts)
-        return Changed(added, archived, len(old) - len(gone))
+        return Changed(added, archived, len(old) - len(gone), len(left_out))
 
 
 async def put_aside(database: Database, repository: RepositoryRef, problem: str, revision: int) -> bool:

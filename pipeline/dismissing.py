@@ -6,7 +6,7 @@ from domain.ids import short
 from domain.runs import RepositoryRef
 from memory import dismissals
 from pipeline import reconclude
-from pipeline.heeding import learns
+from pipeline.heeding import wanted
 from pipeline.services import Services
 
 
@@ -25,9 +25,8 @@ async def dismiss(
 
     :param cause: what the check is shown anew for.
     """
-    now, is_learning = services.clock.now(), await learns(services, repository)
-    memory = await dismissals.add(
-        services.database, repository, number, finding, sender, reason, now, learns=is_learning
-    )
+    now, configured = services.clock.now(), await wanted(services, repository)
+    where = (services.database, repository, number)
+    memory = await dismissals.add(*where, finding, sender, reason, now, learns=configured.enabled, most=configured.max)
     await reconclude.check(services, repository, number, cause)
     return short("M", memory) if memory else ""

@@ -11,6 +11,7 @@ from domain.review import Conclusion
 from domain.runs import RepositoryRef
 from memory import memory_files
 from memory.memory_files import Taken
+from pipeline import configuration
 from pipeline.config_check import ConfigCheck
 from pipeline.services import Services
 
@@ -91,12 +92,13 @@ async def _keep(
         why = texts.not_taken(parsed.mistakes, before.commit if before.keys else None)
         is_noted = await memory_files.put_aside(services.database, repository, why, before.revision)
         return why if is_noted else None
-    changed = await memory_files.take_over(
-        services.database, repository, parsed.entries, commit, before.revision, cause, now
-    )
+    database = services.database
+    most = (await configuration.stored(database, repository, services.ceilings.of_configuration)).memory.max
+    entries, revision = parsed.entries, before.revision
+    changed = await memory_files.take_over(database, repository, entries, commit, revision, cause, now, most)
     if changed is None:
         return None
-    return texts.outcome(len(changed.added), len(changed.archived), changed.kept)
+    return texts.outcome(len(changed.added), len(changed.archived), changed.kept, changed.left_out)
 
 
 def _annotation(mistake: Mistake) -> Annotation:

@@ -143,7 +143,7 @@ class Reflecting:
         answer = Answer.model_validate(given)
         if answer.value is None:
             return await self._leave(answer.problem or "There was no answer.")
-        kept = await self._journal.step("keep what is worth it", lambda: self._keep(question, answer, known.most))
+        kept = await self._journal.step("keep what is worth it", lambda: self._keep(question, answer, known))
         return f"{kept} kept"
 
     async def _leave(self, why: str) -> str:
@@ -212,15 +212,14 @@ class Reflecting:
         permits.require(known.standing, self._run)
         return None
 
-    async def _keep(self, question: ReflectionQuestion, answer: Answer, most: int) -> JsonValue:
+    async def _keep(self, question: ReflectionQuestion, answer: Answer, known: _Known) -> JsonValue:
         await self._close_books(question.key)
-        known = await memories.live(self._services.database, self._run.repository.id)
+        database, run, now = self._services.database, self._run, self._services.clock.now()
+        live = await memories.live(database, run.repository.id)
         proposed = reflection.learnings(answer, question)
-        decided = await asyncio.to_thread(admitted, proposed, question.shown, known, most=most)
-        await learning.keep(
-            self._services.database, self._run, self._moment.value, decided, "", self._services.clock.now()
-        )
-        return sum(each.is_new for each in decided)
+        decided = await asyncio.to_thread(admitted, proposed, question.shown, live, most=known.most)
+        may_live = known.configuration.memory.max
+        return await learning.keep(database, run, self._moment.value, decided, "", now, may_live)
 
     async def _note(self, why: str) -> JsonValue:
         await self._close_books(reflection.key(self._moment))

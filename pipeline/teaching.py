@@ -15,7 +15,7 @@ from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
 from domain.redaction import outgoing
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
-from memory import checkpoints, dismissals, findings, memories
+from memory import checkpoints, dismissals, findings, memories, teaching
 from pipeline import configuration, reconclude, threads
 from pipeline.dismissing import dismiss
 from pipeline.heeding import evidence, history_of, learns, wanted
@@ -157,8 +157,8 @@ class Teaching:
         where = (command.repository, command.number)
         scope = Scope.organisation if configured.organisation else Scope.repository
         memory = self._memory(text, cause, scope)
-        kept, is_new = await memories.learn(self._database, *where, memory, command.sender, cause)
-        return memory_texts.remembered(kept, is_new)
+        taught = await teaching.learn(self._database, *where, memory, command.sender, cause, configured.max)
+        return memory_texts.no_room(configured.max) if taught is None else memory_texts.remembered(*taught)
 
     def _memory(self, text: str, cause: str, scope: Scope) -> Memory:
         command, now = self._command, self._services.clock.now()
@@ -188,7 +188,7 @@ class Teaching:
         repository, number = command.repository, command.number
         taught_in = await dismissals.taught_in(self._database, repository, memory.id)
         undone = await dismissals.undo_taught(self._database, repository, number, memory.id, command.sender, now)
-        was_live = await memories.forget(self._database, repository, number, memory, command.sender, now)
+        was_live = await teaching.forget(self._database, repository, number, memory, command.sender, now)
         if taught_in:
             await self._reconclude_all(taught_in, f"forget {memory.id}")
         return memory_texts.forgotten(memory, undone) if undone or was_live else memory_texts.already_forgotten(memory)

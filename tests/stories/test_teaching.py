@@ -211,6 +211,18 @@ async def test_remember_forget_and_what_is_known_already(told: Story) -> None:
     assert await remembered(told, repository) == []
 
 
+async def test_what_is_pinned_gives_way_to_nothing(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "memory: {max: 1}\n"})
+    issue = await alice.open_issue(repository, "Conventions")
+    await told.rest()
+    await alice.comment(issue, "/forge remember Ask first.\n/forge remember Ask twice.")
+    await told.rest()
+    [answer] = told.answers(issue)
+    assert "Nothing was learned: as many memories are pinned here as may live (`memory.max`: 1)" in answer.body
+    assert "`/forge forget M-ID` makes room" in answer.body
+    assert await remembered(told, repository) == ["Ask first."]
+
+
 async def test_a_credential_is_not_remembered(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     issue = await alice.open_issue(repository, "Conventions")

@@ -13,7 +13,7 @@ from bot.opening import NotThere
 from domain.errors import ForgeError
 from domain.findings import Category, Finding, Layer, Severity
 from domain.memories import Archived, Kind, Memory, Use
-from memory import configurations, library, memories
+from memory import configurations, memories
 from memory.configurations import Scope
 from memory.database import Database
 from memory.tables import DismissalRow, FindingRow, RecallRow
@@ -207,7 +207,7 @@ async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: 
     assert "Nothing was imported" in str(refused.value)
     assert "\n" not in str(refused.value)
     database = Database(url)
-    assert await library.live_count(database, BANK) == 0
+    assert await memories.live(database, BANK) == []
     await database.close()
 
 
@@ -227,6 +227,21 @@ async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.C
         await remembered.take_in(settings(url), file, "octo-org/shop")
     await remembered.take_in(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
+
+
+async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text(json.dumps({"content": "One more."}))
+    database = Database(url)
+    await configurations.keep(database, Scope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}})
+    with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 2 can count there\. Nothing was imported"):
+        await remembered.take_in(settings(url), file, "octo-org/shop")
+    await remembered.add(settings(url), "octo-org/shop", Words("Ask twice."), Kind.semantic)
+    assert "does not decay" in capsys.readouterr().out
+    assert {each.content for each in await memories.live(database, SHOP)} == {"Ask first.", "Ask twice."}
+    with pytest.raises(ForgeError, match=r"all that do are pinned\. Nothing was added\."):
+        await remembered.add(settings(url), "octo-org/shop", Words("Ask thrice."), Kind.semantic)
+    await database.close()
 
 
 async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -> None:

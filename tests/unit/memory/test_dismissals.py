@@ -129,22 +129,3 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
     await _seen(database, finding("THERE"), "4")
     assert await findings.taken_up(database, SHOP.id, ["model/race"]) == [TakenUp("model/race", "docs/a.py")]
     assert await findings.taken_up(database, OTHER.id, ["model/race"]) == []
-
-
-async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None:
-    said = memory().model_copy(update={"repository_id": SHOP.id, "pinned": True, "source": "comment 1"})
-    kept, is_new = await memories.learn(database, SHOP, 1, said, CAROL, "comment 1")
-    repeated = said.model_copy(update={"id": new_id()})
-    assert is_new
-    assert await memories.learn(database, SHOP, 1, repeated, CAROL, "comment 1") == (kept, True)  # after a crash
-
-    again = repeated.model_copy(update={"content": "tests use  a real DATABASE", "source": "comment 2"})
-    for _ in range(2):
-        confirmed, is_new = await memories.learn(database, SHOP, 1, again, CAROL, "comment 2")
-        assert (confirmed.id, confirmed.confidence, is_new) == (said.id, 0.9, False)
-
-    other = again.model_copy(update={"content": "Tests use no database.", "source": "comment 3"})
-    assert (await memories.learn(database, SHOP, 1, other, CAROL, "comment 3"))[1]
-    assert await memories.forget(database, SHOP, 1, kept, CAROL, NOON)
-    assert not await memories.forget(database, SHOP, 1, kept, CAROL, NOON)
-    assert [each.id for each in await memories.live(database, SHOP.id)] == [other.id]
