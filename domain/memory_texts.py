@@ -154,6 +154,17 @@ def no_such_memory(name: str) -> str:
     )
 
 
+def shared_memory(memory: Memory, repository: str | None) -> str:
+    """For a memory that another repository of the organisation shares.
+
+    :param repository: its full name; None if that is not known, or it does not share any more.
+    """
+    where = (
+        "in the repository of this organisation where it was taught" if repository is None else f"in {code(repository)}"
+    )
+    return f"{memory.shown} is shared and is not forgotten here: `/forge forget {memory.shown}` {where} takes it away."
+
+
 def which_memory(name: str, memories: Sequence[Memory]) -> str:
     """For a short name that several have."""
     lines = [f"- `/forge forget M-{memory.id}`: {_said(memory)}" for memory in memories]

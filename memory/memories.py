@@ -68,8 +68,17 @@ async def find(database: Database, memory_id: str) -> Memory | None:
 
 async def named(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
     """The memories of a repository whose id ends like this: ``M-`` and six characters, or a whole id."""
-    ends = MemoryRow.id.endswith(shown.removeprefix("M-"), autoescape=True)
-    return await _found(database, select(MemoryRow).where(MemoryRow.repository_id == repository.id, ends).limit(5))
+    return await _found(database, _ending(shown).where(MemoryRow.repository_id == repository.id))
+
+
+async def shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
+    """The live memories of this name that other repositories of the organisation taught for all that take part."""
+    theirs = within(repository, organisation=True), MemoryRow.repository_id != repository.id
+    return await _found(database, _ending(shown).where(*theirs, MemoryRow.archived_at.is_(None)))
+
+
+def _ending(shown: str) -> Select[MemoryRow]:
+    return select(MemoryRow).where(MemoryRow.id.endswith(shown.removeprefix("M-"), autoescape=True)).limit(5)
 
 
 async def live(database: Database, repository_id: int) -> Sequence[Memory]:

@@ -15,7 +15,7 @@ from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
 from domain.redaction import outgoing
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
-from memory import checkpoints, dismissals, findings, memories, teaching
+from memory import checkpoints, consolidation, dismissals, findings, memories, teaching
 from pipeline import configuration, reconclude, threads
 from pipeline.dismissing import dismiss
 from pipeline.heeding import evidence, history_of, learns, wanted
@@ -178,10 +178,26 @@ class Teaching:
         found = await memories.named(self._database, self._command.repository, name)
         meant = [memory for memory in found if memory.is_live] or found
         if not meant:
-            return memory_texts.no_such_memory(name)
+            return await self._shared(name) or memory_texts.no_such_memory(name)
         if len(meant) > 1:
             return memory_texts.which_memory(name, meant)
         return await self._forgotten(meant[0])
+
+    async def _shared(self, name: str) -> str:
+        """Where a memory can be forgotten that another repository shares; who may do that there is asked there."""
+        here = self._command.repository
+        if not (await wanted(self._services, here)).organisation:
+            return ""
+        found = await memories.shared(self._database, here, name)
+        return "\n".join([memory_texts.shared_memory(each, await self._home(each)) for each in found])
+
+    async def _home(self, memory: Memory) -> str | None:
+        """The name of the repository that shares a memory, if it still does."""
+        home = await consolidation.address(self._database, memory.repository_id)
+        if home is None or home.installation_id != self._command.repository.installation_id:
+            return None
+        configured = await configuration.stored(self._database, home)
+        return home.full_name if configured.memory.organisation else None
 
     async def _forgotten(self, memory: Memory) -> str:
         command, now = self._command, self._services.clock.now()

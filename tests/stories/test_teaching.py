@@ -223,6 +223,48 @@ async def test_what_is_pinned_gives_way_to_nothing(told: Story) -> None:
     assert await remembered(told, repository) == ["Ask first."]
 
 
+SHARING = {".github/forge.yml": "review: {model: false}\nmemory: {organisation: true}\n"}
+NOT_SHARING = {".github/forge.yml": "review: {model: false}\n"}
+
+
+async def said_of(told: Story, repository: Repository, user: User, memory: str) -> str:
+    """The answer to `/forge forget` in a new issue of a repository."""
+    issue = await user.open_issue(repository, "Conventions")
+    await user.comment(issue, f"/forge forget {memory}")
+    await told.rest()
+    [answer] = told.answers(issue)
+    return answer.body
+
+
+async def test_what_another_repository_shares_is_forgotten_there(told: Story) -> None:
+    """Its name is told where both share; nothing is told to others, and it stays in every case."""
+    home, alice = told.repository({"app.py": APP, **SHARING}, "octo-org/home")
+    await opened(told, home, alice, "first", {"more.md": "# More\n"})
+    issue = await alice.open_issue(home, "Conventions")
+    await alice.comment(issue, "/forge remember Ask first.")
+    await told.rest()
+    told.answers(issue)
+    [kept] = await memories.live(told.forge.services.database, home.id)
+
+    member, alice = told.repository({"app.py": APP, **SHARING}, "octo-org/member")
+    said = await said_of(told, member, alice, kept.shown)
+    command = f"`/forge forget {kept.shown}`"
+    assert f"{kept.shown} is shared and is not forgotten here: {command} in `octo-org/home` takes it away." in said
+
+    aside, alice = told.repository({"app.py": APP, **NOT_SHARING}, "octo-org/aside")
+    stranger, alice = told.repository({"app.py": APP, **SHARING}, "elsewhere/stranger")
+    for repository in (aside, stranger):
+        assert f"There is no memory `{kept.shown}` here." in await said_of(told, repository, alice, kept.shown)
+
+    await alice.push(home, "main", NOT_SHARING)
+    pull, _ = await opened(told, home, alice, "again", {"again.md": "# Again\n"})
+    told.comments(pull)
+    said = await said_of(told, member, alice, kept.shown)
+    assert "home" not in said
+    assert f"{command} in the repository of this organisation where it was taught takes it away." in said
+    assert await remembered(told, home) == ["Ask first."]
+
+
 async def test_a_credential_is_not_remembered(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     issue = await alice.open_issue(repository, "Conventions")
