@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from domain.changes import Change
+from domain.spots import Spot
 
 
 class Category(StrEnum):
@@ -106,7 +107,8 @@ class Finding(RawFinding):
 
     ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
     ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
-    ``place`` tells that two say the same in other words. ``on_diff`` says that a review comment may stand on its lines.
+    ``place`` tells that two say the same in other words, and ``spot``, of what a model says, that two with anchors some
+    lines apart do. ``on_diff`` says that a review comment may stand on its lines.
 
     :param memories: ids of the memories that led to it.
     """
@@ -115,6 +117,7 @@ class Finding(RawFinding):
     fingerprint: str
     trail: str
     place: str = ""
+    spot: Spot | None = None
     on_diff: bool = False
     memories: tuple[str, ...] = ()
 

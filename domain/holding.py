@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.findings import Finding
 from domain.ids import short
+from domain.spots import Spot
 
 LEAST = 0.3
 """The least confidence with which a finding is raised where people dismissed its like. A sure rule (0.95) gets below it
@@ -21,6 +22,7 @@ class Past:
 
     :param number: of the pull request in which it was made.
     :param place: see :func:`domain.findings.place_of`; empty where wording is no matter, as in what tools say.
+    :param spot: of what a model said; None where that is not known.
     :param memory_id: what it taught; empty if nothing was to be learned then.
     """
 
@@ -35,6 +37,7 @@ class Past:
     by: str
     reason: str
     at: datetime
+    spot: Spot | None = None
 
 
 @dataclass(frozen=True)

@@ -71,13 +71,13 @@ class Saying:
 
     def says_what(self, other: "Saying") -> bool:
         """Whether both say the same."""
-        return self.is_negative == other.is_negative and self._is_about(other) and self.likeness(other) >= ALIKE
+        return self.is_negative == other.is_negative and self.is_about(other) and self.likeness(other) >= ALIKE
 
     def contradicts(self, other: "Saying") -> bool:
         """Whether both say the same but for a negation: always and never, do and do not."""
-        return self.is_negative != other.is_negative and self._is_about(other) and self.likeness(other) >= OPPOSED
+        return self.is_negative != other.is_negative and self.is_about(other) and self.likeness(other) >= OPPOSED
 
-    def _is_about(self, other: "Saying") -> bool:
+    def is_about(self, other: "Saying") -> bool:
         """Whether the things of one are among those of the other: ``a.py`` and ``b.py`` are two things to know."""
         return self.names <= other.names or other.names <= self.names
 

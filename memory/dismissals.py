@@ -1,9 +1,10 @@
 """Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from domain.commands import Sender
 from domain.crowding import MOST_LIVE
@@ -15,9 +16,10 @@ from domain.memories import Archived, Kind, Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.replies import Dismissal
 from domain.runs import RepositoryRef
+from domain.spots import Spot
 from memory import crowding, ledger, memories
 from memory.database import Database
-from memory.tables import DismissalRow
+from memory.tables import DismissalRow, FindingRow
 
 
 async def add(
@@ -147,24 +149,47 @@ async def among(database: Database, repository: RepositoryRef, fingerprints: Col
 
 
 async def like(
-    database: Database, repository: RepositoryRef, rules: Collection[str], places: Collection[str] = ()
+    database: Database,
+    repository: RepositoryRef,
+    rules: Collection[str],
+    places: Collection[str] = (),
+    paths: Collection[str] = (),
 ) -> Sequence[Past]:
-    """The dismissals that stand in this repository of findings of these rules, or at these places; oldest first."""
+    """The dismissals that stand in this repository; oldest first.
+
+    :param rules: of findings of these rules,
+    :param places: or at these places,
+    :param paths: or of what a model said about these files.
+    """
     there = {place for place in places if place}
-    async with database.transaction() as session:
-        rows = await session.scalars(
-            select(DismissalRow)
-            .where(
-                DismissalRow.repository_id == repository.id,
-                DismissalRow.undone_at.is_(None),
-                or_(DismissalRow.rule.in_(set(rules)), DismissalRow.place.in_(there)),
-            )
-            .order_by(DismissalRow.id)
+    is_said = and_(DismissalRow.path.in_(set(paths)), DismissalRow.place != "")
+    query = (
+        select(DismissalRow, FindingRow.content)
+        .outerjoin(
+            FindingRow,
+            and_(
+                FindingRow.repository_id == DismissalRow.repository_id,
+                FindingRow.number == DismissalRow.number,
+                FindingRow.fingerprint == DismissalRow.fingerprint,
+            ),
         )
-        return [_past(row) for row in rows]
+        .where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.undone_at.is_(None),
+            or_(DismissalRow.rule.in_(set(rules)), DismissalRow.place.in_(there), is_said),
+        )
+        .order_by(DismissalRow.id)
+    )
+    async with database.transaction() as session:
+        return [_past(row, content) for row, content in await session.execute(query)]
 
 
-def _past(row: DismissalRow) -> Past:
+def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
+    """The dismissal.
+
+    :param content: of the finding, if it is known.
+    """
+    spot = (content or {}).get("spot")
     return Past(
         id=row.id,
         number=row.number,
@@ -177,6 +202,7 @@ def _past(row: DismissalRow) -> Past:
         by=row.by_login,
         reason=row.reason,
         at=row.created_at,
+        spot=None if spot is None else Spot.model_validate(spot),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from domain.configuration import Configuration, Memory
-from domain.findings import Finding
+from domain.findings import Finding, Layer
 from domain.memory_texts import MOST_NAMED, Evidence
 from domain.review import Review
 from domain.runs import RepositoryRef
@@ -30,11 +30,12 @@ async def heeded(
 
 
 async def history_of(database: Database, repository: RepositoryRef, found: Sequence[Finding]) -> History:
-    """What people did here with findings of the same rules and at the same places."""
+    """What people did here with findings of the same rules, at the same places, and with what a model said nearby."""
     rules, places = {finding.rule for finding in found}, {finding.place for finding in found}
     if not rules:
         return NO_HISTORY
-    past = await dismissals.like(database, repository, rules, places)
+    said_of = {finding.path for finding in found if finding.layer is Layer.model}
+    past = await dismissals.like(database, repository, rules, places, said_of)
     if len(past) < FEWEST:
         return History(past)
     doubted = {each.rule for each in past}

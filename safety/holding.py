@@ -100,10 +100,21 @@ def _is_raised(weight: Weight) -> bool:
 
 
 def _reworded(finding: Finding, history: History) -> list[Past]:
-    """Dismissals of the same place and category: a model chooses another rule or other words, and means the same."""
-    if finding.layer is not Layer.model or not finding.place:
+    """Dismissals of the same place and category: a model chooses another rule or other words, and means the same.
+
+    So it does some lines further on, if at least its words are alike.
+    """
+    if finding.layer is not Layer.model:
         return []
-    return [past for past in history.dismissed if past.place == finding.place]
+    return [past for past in history.dismissed if _is_same_place(finding, past)]
+
+
+def _is_same_place(finding: Finding, past: Past) -> bool:
+    if finding.place and past.place == finding.place:
+        return True
+    if past.path != finding.path or past.spot is None or finding.spot is None:
+        return False
+    return finding.spot.means(past.spot)
 
 
 def _releasing(finding: Finding, history: History) -> list[Past]:

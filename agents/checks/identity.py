@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from domain.findings import Category, Finding, RawFinding, fingerprint, place_of, trail
+from domain.findings import Category, Finding, Layer, RawFinding, fingerprint, place_of, trail
+from domain.spots import Spot
 
 
 def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
@@ -21,11 +22,13 @@ def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]
         first = fingerprint(finding.rule, finding.path, text, finding.line, 0)
         mark = first if not seen[first] else fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
         seen[first] += 1
+        is_said = finding.layer is Layer.model
         named[index] = Finding(
             **dict(finding),
             fingerprint=mark,
             trail=trail(finding.rule, finding.path, finding.message + finding.mark),
             place=place_of(finding.category, finding.path, text, finding.line),
+            spot=Spot.of(finding.category, finding.message, text, finding.line) if is_said else None,
         )
     return tuple(named[index] for index in range(len(findings)))
 

@@ -169,15 +169,22 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(read: Story
     assert "Learned (M-" in answer.body
 
     reworded = claim() | {"rule": "model/missing-edge-case", "message": "Nothing guards against no prices."}
-    model.when("len(prices)", {"findings": [reworded]})
+    signature = "def total(prices: list[float]) -> float:"
+    above = claim(LINE - 1, signature) | {"message": "An empty list of prices divides by zero below."}
+    for branch, line, said in (("second", LINE, reworded), ("third", LINE - 1, above | {"rule": reworded["rule"]})):
+        model.when("len(prices)", {"findings": [said]})
+        model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+        pull, head = await opened(read, repository, alice, branch, {"billing/pay.py": PAY, f"{branch}.md": "x\n"})
+        assert (read.comments(pull), read.check(repository, head).conclusion) == ([], "success")
+        held_back = f"- 1 finding of `model/missing-edge-case` at `billing/pay.py:{line}`: the same was dismissed there"
+        assert f"{held_back} in other words (M-" in summary(read, repository, head)
+
+    other = claim(LINE - 1, signature) | {"message": "The result is rounded nowhere: money is an integer here."}
+    model.when("len(prices)", {"findings": [other]})
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
-    second, head = await opened(read, repository, alice, "second", {"billing/pay.py": PAY, "x.md": "x\n"})
-    assert read.comments(second) == []
-    assert (
-        f"- 1 finding of `model/missing-edge-case` at `billing/pay.py:{LINE}`: the same was dismissed there in other "
-        "words (M-"
-    ) in summary(read, repository, head)
-    assert read.check(repository, head).conclusion == "success"
+    pull, head = await opened(read, repository, alice, "fourth", {"billing/pay.py": PAY, "fourth.md": "x\n"})
+    assert len(read.comments(pull)) == 1
+    assert read.check(repository, head).conclusion == "failure"
 
 
 async def test_remember_forget_and_what_is_known_already(told: Story) -> None:

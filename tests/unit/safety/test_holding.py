@@ -1,6 +1,7 @@
 """When a finding that nobody dismissed is held back because its like was, and when it never is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from domain.findings import Category, Finding, Layer, Severity
 from domain.holding import Held, Past, TakenUp, Why
 from domain.review import Review
+from domain.spots import Spot
 from safety.gates import is_grave
 from safety.holding import History, held, may_be_held, releasing, weighed
 from safety.verdict import with_dismissals
@@ -140,6 +142,21 @@ def test_other_words_at_the_same_place_are_the_same() -> None:
     assert held(model(place="q"), history) is None
     assert held(model(place=""), History([past(1, rule="model/race")])) is None
     assert held(finding(place="p"), history) is None  # a tool means what it says
+
+
+def test_the_same_some_lines_further_on_is_the_same() -> None:
+    """In its own file, of a model, and not under another's name."""
+    lines = ["def total(prices):", "    amount = sum(prices)", "    return amount / len(prices)"]
+    spots = [Spot.of("correctness", "An empty list divides by zero.", lines, line) for line in (2, 3)]
+    dismissed: Sequence[Past] = [replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])]
+    here_ = model(place="q").model_copy(update={"spot": spots[1]})
+    found = held(here_, History(dismissed))
+    assert found is not None
+    assert (found.why, found.release) == (Why.reworded, 1)
+    assert releasing(here_, History(dismissed)) == dismissed
+    assert held(here_.model_copy(update={"path": "docs/old.py"}), History(dismissed)) is None
+    assert held(here_.model_copy(update={"layer": Layer.static}), History(dismissed)) is None
+    assert held(here_, History([replace(dismissed[0], spot=None)])) is None
 
 
 def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> None:
