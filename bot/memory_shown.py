@@ -77,6 +77,8 @@ def _stands(evidence: Evidence) -> str:
         like = "the same was dismissed in other words" if held.why is Why.reworded else "its like was dismissed"
         named = f" ({', '.join(held.memories)})" if held.memories else ""
         return f"Held back, because {like}{named}: {sure}"
+    if evidence.unseconded is not None:
+        return f"Raised, because it blocks and only {_plain(evidence.unseconded.by)} dismissed its like: {sure}"
     return f"Raised{', whatever is dismissed of its like' if evidence.exempt else ''}: {sure}"
 
 

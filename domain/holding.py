@@ -22,6 +22,7 @@ class Past:
 
     :param number: of the pull request in which it was made.
     :param place: see :func:`domain.findings.place_of`; empty where wording is no matter, as in what tools say.
+    :param by_id: the numeric id of who made it; ``role`` is theirs at that moment, empty where it is not known.
     :param spot: of what a model said; None where that is not known.
     :param memory_id: what it taught; empty if nothing was to be learned then.
     """
@@ -35,8 +36,10 @@ class Past:
     place: str
     memory_id: str
     by: str
+    by_id: int
     reason: str
     at: datetime
+    role: str = ""
     spot: Spot | None = None
 
 
@@ -89,6 +92,20 @@ class Held(BaseModel):
     weight: Weight
     memories: tuple[str, ...] = ()
     release: int = 0
+
+
+class Unseconded(BaseModel):
+    """A finding that is raised although its rule was dismissed often enough: it blocks, and one person dismissed it.
+
+    :param by: the login of that person.
+    :param dismissals: how many of theirs count here.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    finding: Finding
+    by: str
+    dismissals: int
 
 
 def folder(path: str) -> str:

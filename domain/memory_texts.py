@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from domain.findings import Finding
-from domain.holding import LEAST, Held, Past, Weight, Why, folder, shown
+from domain.holding import LEAST, Held, Past, Unseconded, Weight, Why, folder, shown
 from domain.memories import Memory
 from domain.neutral import code, link, prose
 
@@ -20,6 +20,7 @@ class Evidence:
 
     :param weight: None where nothing was to be learned.
     :param exempt: it is raised whatever people dismissed of its like.
+    :param unseconded: who alone stands against it, if it is raised only because of that.
     :param past: dismissals of other findings of its rule in this repository.
     :param memories: those that led to it.
     :param heads: the first and the last head it was found at.
@@ -30,6 +31,7 @@ class Evidence:
     weight: Weight | None = None
     exempt: bool = False
     held: Held | None = None
+    unseconded: Unseconded | None = None
     past: Sequence[Past] = field(default_factory=list[Past])
     memories: Sequence[Memory] = field(default_factory=list[Memory])
     heads: tuple[str, str] | None = None
@@ -81,6 +83,21 @@ def _way_back(held: Held, them: str) -> str:
         return f"{undismiss} takes {held.release} dismissals back, which brings {them} back."
     forget = f" or `/forge forget {held.memories[0]}`" if held.memories else ""
     return f"{undismiss}{forget} brings {them} back."
+
+
+def unseconded(raised: Sequence[Unseconded]) -> str:
+    """What blocks although one person dismissed its like often enough: one line for each rule and folder."""
+    groups = {(each.finding.rule, folder(each.finding.path)): _alone(each) for each in raised}
+    lines = [f"- {line}" for line in list(groups.values())[:MOST_GROUPS]]
+    return "\n".join(lines)
+
+
+def _alone(raised: Unseconded) -> str:
+    whose = f"{code(raised.by)} alone dismissed {_count(raised.dismissals, 'finding')} of it"
+    return (
+        f"{code(raised.finding.rule)} {_in(folder(raised.finding.path))} blocks, and {whose}: it is held back once a "
+        "second person, or a maintainer, dismisses one."
+    )
 
 
 # --- receipts -----------------------------------------------------------------------------------------------
@@ -217,7 +234,7 @@ def _stands(evidence: Evidence) -> str:
         return f"**Muted**: {_dismissal(past)}"
     if evidence.held is not None:
         return f"**Held back** {_because(evidence.held)} {_way_back(evidence.held, 'it')}"
-    return ""
+    return "" if evidence.unseconded is None else f"**Raised**: {_alone(evidence.unseconded)}"
 
 
 def _sum(weight: Weight, exempt: bool) -> str:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.changes import NotLookedAt
 from domain.findings import Finding, Layer
-from domain.holding import Held
+from domain.holding import Held, Unseconded
 from domain.verdicts import Reason
 
 
@@ -96,6 +96,7 @@ class Review(BaseModel):
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
     held: tuple[Held, ...] = ()  # not dismissed, and held back because their like was
+    unseconded: tuple[Unseconded, ...] = ()  # of those found, what only one person stands against
     in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]

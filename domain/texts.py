@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.errors import ForgeError
 from domain.findings import Finding, Layer, Severity
-from domain.memory_texts import held_back
+from domain.memory_texts import held_back, unseconded
 from domain.money import shown
 from domain.neutral import code, link, prose, suggestion
 from domain.review import Decision, LayerReport, Review
@@ -125,6 +125,7 @@ def outcome(
         _in_history(review),
         _dismissed(review),
         held_back(review.held),
+        unseconded(review.unseconded),
         _risk(review),
         _layers(review),
         _not_looked_at(review),

@@ -31,6 +31,7 @@ async def add(
     reason: str,
     now: datetime,
     *,
+    role: str = "",
     learns: bool = True,
     most: int = MOST_LIVE,
 ) -> str:
@@ -39,6 +40,7 @@ async def add(
     What led to the finding is doubted from then on. The dismissal holds also where nothing is learned or there is no
     room for what it teaches; then the id is empty.
 
+    :param role: of who dismisses it, as GitHub says now.
     :param learns: whether anything may be learned here.
     :param most: memories that may live here.
     """
@@ -61,7 +63,7 @@ async def add(
         taught = [_taught(repository, number, finding, sender, reason, now)] if learns else []
         trace = await ledger.newest_run(session, repository, number)
         kept = await crowding.keep(session, repository.id, taught, most, trace, now)
-        row = _row(repository, number, finding, sender, reason, kept[0].id if kept else "", now)
+        row = _row(repository, number, finding, sender, role, reason, kept[0].id if kept else "", now)
         session.add(row)
         if learns:
             cause = _cause(finding.fingerprint)
@@ -200,8 +202,10 @@ def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
         place=row.place,
         memory_id=row.memory_id,
         by=row.by_login,
+        by_id=row.by_id,
         reason=row.reason,
         at=row.created_at,
+        role=row.by_role,
         spot=None if spot is None else Spot.model_validate(spot),
     )
 
@@ -227,6 +231,7 @@ def _row(
     number: int,
     finding: Finding,
     sender: Sender,
+    role: str,
     reason: str,
     memory_id: str,
     now: datetime,
@@ -242,6 +247,7 @@ def _row(
         place=finding.place if finding.layer is Layer.model else "",
         by_id=sender.id,
         by_login=sender.login,
+        by_role=role,
         reason=reason,
         memory_id=memory_id,
         created_at=now,

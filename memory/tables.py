@@ -235,6 +235,7 @@ class DismissalRow(Base):
     place: Mapped[str] = mapped_column(server_default="")  # where another wording of it is the same finding
     by_id: Mapped[int]
     by_login: Mapped[str]
+    by_role: Mapped[str] = mapped_column(server_default="")  # at that moment; empty where it is not known
     reason: Mapped[str] = mapped_column(Text)
     memory_id: Mapped[str]  # empty if nothing was to be learned
     created_at: Mapped[datetime]

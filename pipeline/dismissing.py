@@ -26,7 +26,10 @@ async def dismiss(
     :param cause: what the check is shown anew for.
     """
     now, configured = services.clock.now(), await wanted(services, repository)
+    role = await services.host.permission(repository, sender.login, sender.id)
     where = (services.database, repository, number)
-    memory = await dismissals.add(*where, finding, sender, reason, now, learns=configured.enabled, most=configured.max)
+    memory = await dismissals.add(
+        *where, finding, sender, reason, now, role=role, learns=configured.enabled, most=configured.max
+    )
     await reconclude.check(services, repository, number, cause)
     return short("M", memory) if memory else ""

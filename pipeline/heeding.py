@@ -11,7 +11,7 @@ from memory import dismissals, findings, memories, runs
 from memory.database import Database
 from pipeline import configuration
 from pipeline.services import Services
-from safety.holding import FEWEST, NO_HISTORY, History, distinct, held, may_be_held, weighed
+from safety.holding import FEWEST, NO_HISTORY, History, distinct, held, may_be_held, unseconded, weighed
 from safety.verdict import with_dismissals
 
 
@@ -58,6 +58,7 @@ async def evidence(
         weight=weighed(finding, history) if is_learning else None,
         exempt=not may_be_held(finding),
         held=held(finding, history) if is_learning and not own else None,
+        unseconded=unseconded(finding, history) if is_learning and not own else None,
         past=distinct(finding, history),
         memories=[memory for memory in led if memory is not None],
         heads=await _heads(database, repository, number, finding),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.findings import Category, Finding, Layer, Severity
-from domain.holding import LEAST, Held, Past, TakenUp, Weight, Why, folder, shown
+from domain.holding import LEAST, Held, Past, TakenUp, Unseconded, Weight, Why, folder, shown
 
 HERE = 0.2
 """What a dismissal takes from the confidence of its rule in the same folder (SPEC M3)."""
@@ -21,6 +21,9 @@ TAKEN_UP = 0.1
 FEWEST = 2
 """Dismissals of distinct findings, in as many pull requests for other folders, before a rule is doubted at all: one
 dismissal is about one finding."""
+
+DECISIVE = frozenset({"maintain", "admin"})
+"""Roles whose dismissals need no second person's to hold back what blocks."""
 
 _DIGITS = 4  # so that sums of tenths are what they seem
 
@@ -47,9 +50,16 @@ def held(finding: Finding, history: History) -> Held | None:
     same = _reworded(finding, history)
     if same:
         return _held(finding, Why.reworded, weight, same)
-    if _is_raised(weight):
+    if _is_raised(finding, history):
         return None
     return _held(finding, Why.rule, weight, _releasing(finding, history))
+
+
+def unseconded(finding: Finding, history: History) -> Unseconded | None:
+    """Who alone stands against a finding that blocks and would be held back; None if that is not so."""
+    if not may_be_held(finding) or _reworded(finding, history) or not _is_doubted(weighed(finding, history)):
+        return None
+    return _alone(finding, history)
 
 
 def may_be_held(finding: Finding) -> bool:
@@ -94,9 +104,27 @@ def distinct(finding: Finding, history: History) -> list[Past]:
     return list(first.values())
 
 
-def _is_raised(weight: Weight) -> bool:
+def _is_raised(finding: Finding, history: History) -> bool:
+    return not _is_doubted(weighed(finding, history)) or _alone(finding, history) is not None
+
+
+def _is_doubted(weight: Weight) -> bool:
+    """Whether its rule was dismissed so often that it is not sure enough any more."""
     takes = weight.here_takes + weight.elsewhere_takes
-    return weight.here + weight.elsewhere < FEWEST or takes <= 0 or weight.effective >= LEAST
+    return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < LEAST
+
+
+def _alone(finding: Finding, history: History) -> Unseconded | None:
+    """What blocks takes two people, or one of :data:`DECISIVE`."""
+    where, counts_elsewhere = folder(finding.path), weighed(finding, history).elsewhere > 0
+    of_rule = [past for past in history.dismissed if past.rule == finding.rule]
+    counted = [past for past in of_rule if counts_elsewhere or folder(past.path) == where]
+    if finding.severity.rank < Severity.error.rank or any(past.role in DECISIVE for past in counted):
+        return None
+    people = {past.by_id for past in counted}
+    if len(people) != 1:
+        return None
+    return Unseconded(finding=finding, by=counted[-1].by, dismissals=len({past.fingerprint for past in counted}))
 
 
 def _reworded(finding: Finding, history: History) -> list[Past]:
@@ -125,7 +153,7 @@ def _releasing(finding: Finding, history: History) -> list[Past]:
     for past in sorted(newest, key=lambda past: folder(past.path) != where):
         gone.add(past.fingerprint)
         left = History([each for each in history.dismissed if each.fingerprint not in gone], history.taken_up)
-        if _is_raised(weighed(finding, left)):
+        if _is_raised(finding, left):
             break
     return [past for past in history.dismissed if past.rule == finding.rule and past.fingerprint in gone]
 

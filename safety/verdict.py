@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from domain.findings import Finding
 from domain.review import Review
 from safety.decision import CONCLUSIONS, decide
-from safety.holding import NO_HISTORY, History, held
+from safety.holding import NO_HISTORY, History, held, unseconded
 from safety.risk import reassess
 
 
@@ -30,6 +30,7 @@ def with_dismissals(review: Review, dismissed: Collection[str], past: History = 
     """
     judged = [(finding, held(finding, past)) for finding in review.found if finding.fingerprint not in dismissed]
     findings = tuple(finding for finding, held_back in judged if held_back is None)
+    alone = [unseconded(finding, past) for finding in findings]
     risk = reassess(review.risk, findings)
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
@@ -39,6 +40,7 @@ def with_dismissals(review: Review, dismissed: Collection[str], past: History = 
             "findings": findings,
             "dismissed": tuple(finding for finding in review.found if finding.fingerprint in dismissed),
             "held": tuple(held_back for _, held_back in judged if held_back is not None),
+            "unseconded": tuple(each for each in alone if each is not None),
             "in_history": in_history,
             "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
             "risk": risk,

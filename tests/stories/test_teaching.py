@@ -27,11 +27,11 @@ async def opened(
     return pull, head
 
 
-async def taught(told: Story) -> tuple[Repository, User, User, PullRequest, list[str]]:
+async def taught(told: Story, role: str = "maintain") -> tuple[Repository, User, User, PullRequest, list[str]]:
     """A pull request of alice of which carol dismissed four findings of one rule in one folder; their names."""
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
     carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+    told.github.grant(repository, carol, role)
     pull, head = await opened(told, repository, alice, "first", CALLS)
     names = [comment.body.split("<sub>")[1].split(" ")[0] for comment in told.comments(pull)]
     assert len(names) == 4
@@ -83,6 +83,32 @@ async def test_a_rule_dismissed_often_is_held_back_and_comes_back(told: Story) -
     await told.rest()
     assert told.check(repository, again).conclusion == "failure"
     assert [comment.path for comment in told.comments(pull)] == ["tools/five.py"]
+
+
+async def test_one_writer_alone_does_not_mute_what_blocks(told: Story) -> None:
+    """The summary says who, and what it takes; a second person's dismissal is enough."""
+    repository, alice, carol, _, _ = await taught(told, "write")
+    pull, head = await opened(told, repository, alice, "second", NEXT)
+    assert told.check(repository, head).conclusion == "failure"
+    [comment] = told.comments(pull)
+    alone = (
+        "- `ruff/F821` in `tools/` blocks, and `carol` alone dismissed 4 findings of it: it is held back once a second"
+    )
+    assert alone in summary(told, repository, head)
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    await carol.comment(pull, f"/forge why {name}")
+    await told.rest()
+    assert "**Raised**: `ruff/F821` in `tools/` blocks, and `carol` alone" in told.answers(pull)[0].body
+
+    bob = told.github.user("bob")
+    told.github.grant(repository, bob, "write")
+    await bob.comment(pull, f"/forge dismiss {name} defined at run time")
+    await told.rest()
+    assert "is dismissed" in told.answers(pull)[1].body
+    _, head = await opened(told, repository, alice, "third", {"tools/six.py": "def six():\n    return six_missing\n"})
+    assert told.check(repository, head).conclusion == "success"
+    assert "alone dismissed" not in summary(told, repository, head)
+    assert line(told, repository, head).startswith("- 1 finding of `ruff/F821` in `tools/`: dismissed 5 times there")
 
 
 async def test_undismissing_what_is_held_back(told: Story) -> None:

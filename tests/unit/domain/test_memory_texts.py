@@ -44,6 +44,7 @@ def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said:
         place="",
         memory_id=f"01J0000000000000000000{index:04}",
         by=said,
+        by_id=index,
         reason=said,
         at=NOON,
     )

@@ -11,7 +11,7 @@ from domain.holding import Held, Past, TakenUp, Why
 from domain.review import Review
 from domain.spots import Spot
 from safety.gates import is_grave
-from safety.holding import History, held, may_be_held, releasing, weighed
+from safety.holding import History, held, may_be_held, releasing, unseconded, weighed
 from safety.verdict import with_dismissals
 from tests.unit.safety.test_history import review
 
@@ -45,7 +45,15 @@ def finding(
     )
 
 
-def past(index: int, path: str = "docs/a.py", number: int = 1, rule: str = "ruff/E501", place: str = "") -> Past:
+def past(
+    index: int,
+    path: str = "docs/a.py",
+    number: int = 1,
+    rule: str = "ruff/E501",
+    place: str = "",
+    by: int = 1,
+    role: str = "write",
+) -> Past:
     return Past(
         id=f"d{index}",
         number=number,
@@ -55,7 +63,9 @@ def past(index: int, path: str = "docs/a.py", number: int = 1, rule: str = "ruff
         fingerprint=f"f{index}",
         place=place,
         memory_id=f"01J0000000000000000000{index:04}",
-        by="carol",
+        by=f"person{by}",
+        by_id=by,
+        role=role,
         reason="no",
         at=NOON,
     )
@@ -123,7 +133,7 @@ def test_arithmetic(
 )
 def test_what_is_never_held_back(about: dict[str, object], may: bool) -> None:
     found = finding().model_copy(update={**about, "place": "p"})
-    dismissed = [past(index, rule=found.rule, place="p") for index in range(20)]
+    dismissed = [past(index, rule=found.rule, place="p", by=index) for index in range(20)]
     assert may_be_held(found) is may
     assert (held(found, History(dismissed)) is not None) is may
     assert not (is_grave(found) and may)
@@ -142,6 +152,51 @@ def test_other_words_at_the_same_place_are_the_same() -> None:
     assert held(model(place="q"), history) is None
     assert held(model(place=""), History([past(1, rule="model/race")])) is None
     assert held(finding(place="p"), history) is None  # a tool means what it says
+
+
+ERROR = finding(severity=Severity.error, category=Category.correctness)
+BY_TWO = [*here(3), past(3, by=2)]
+
+
+@pytest.mark.parametrize(
+    ("about", "dismissed", "alone"),
+    [
+        (ERROR, here(4), ("person1", 4)),
+        (ERROR, [*here(4), past(3, number=2)], ("person1", 4)),  # the same finding again
+        (ERROR, BY_TWO, None),
+        (ERROR, [*here(3), past(3, role="maintain")], None),
+        (ERROR, [*here(3), past(3, role="admin")], None),
+        (ERROR, [past(index, role="") for index in range(4)], ("person1", 4)),  # of a version that did not note it
+        (ERROR, [*here(4), past(9, "src/a.py", by=2)], ("person1", 4)),  # elsewhere, which does not count yet
+        (ERROR, [*here(4), past(9, "src/a.py", 2, by=2)], None),
+        (ERROR, [*here(4), past(9, rule="ruff/F401", by=2)], ("person1", 4)),
+        (finding(), here(4), None),  # it does not block
+    ],
+)
+def test_what_blocks_takes_two_people(about: Finding, dismissed: list[Past], alone: tuple[str, int] | None) -> None:
+    found = unseconded(about, History(dismissed))
+    assert (None if found is None else (found.by, found.dismissals)) == alone
+    assert (held(about, History(dismissed)) is None) is (alone is not None)
+    drawn = with_dismissals(review(about), set(), History(dismissed))
+    assert [each.by for each in drawn.unseconded] == ([] if alone is None else [alone[0]])
+    assert drawn.conclusion == ("success" if alone is None else "failure")
+
+
+@pytest.mark.parametrize(
+    ("about", "dismissed"),
+    [
+        (ERROR, here(3)),  # sure enough
+        (ERROR.model_copy(update={"category": Category.security}), here(9)),  # never held back
+        (ERROR.model_copy(update={"severity": Severity.critical}), here(9)),
+    ],
+)
+def test_nobody_is_waited_for_where_it_is_raised_anyway(about: Finding, dismissed: list[Past]) -> None:
+    assert unseconded(about, History(dismissed)) is None
+    assert held(about, History(dismissed)) is None
+
+
+def test_what_is_released_may_be_the_second_voice() -> None:
+    assert [each.id for each in releasing(ERROR, History(BY_TWO))] == ["d3"]
 
 
 def test_the_same_some_lines_further_on_is_the_same() -> None:
@@ -174,8 +229,8 @@ def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> No
 
 def test_held_back_does_not_count_and_comes_back() -> None:
     found = finding(severity=Severity.error, category=Category.correctness)
-    before = review(found)
-    drawn = with_dismissals(before, set(), History(here(4)))
+    before, four = review(found), [*here(3), past(3, role="maintain")]
+    drawn = with_dismissals(before, set(), History(four))
     assert drawn.findings == ()
     assert [each.finding for each in drawn.held] == [found]
     assert drawn.conclusion == "success"
@@ -185,7 +240,7 @@ def test_held_back_does_not_count_and_comes_back() -> None:
     assert again.findings == (found,)
     assert (again.held, again.conclusion) == ((), "failure")
 
-    dismissed = with_dismissals(drawn, {"new"}, History(here(4)))
+    dismissed = with_dismissals(drawn, {"new"}, History(four))
     assert (dismissed.dismissed, dismissed.held) == ((found,), ())
 
 
