@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from domain.events import Event, EventType
 from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Slice, Usage, micro
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
-from memory import grants, spend
+from memory import grants, ledger, spend
 from memory.database import Connection, Database
 from memory.history import History
 from memory.spend import StoredPurse
@@ -46,6 +47,31 @@ async def reserved(purse: StoredPurse, amount: int, step: str = "a step") -> Res
 
 def answered(amount: int | None) -> Receipt:
     return Receipt(outcome=Outcome.answered, amount=amount, usage=USED, seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        (Limits(phase={Phase.review: 100}), "budget of the review phase"),
+        (Limits(phase={Phase.review: 10_000}, run=100), "budget of this run"),
+    ],
+)
+async def test_half_of_the_money_is_told_once(database: Database, limits: Limits, name: str) -> None:
+    """When the next call is reserved, of what is spent or reserved by then; exactly half is not more."""
+    mine = purse(database, run(), limits)
+    await mine.settle(await reserved(mine, 30, "first"), answered(30))
+    await reserved(mine, 20, "second")
+
+    async def told() -> list[Event]:
+        return [each for each in await ledger.replay(database, run().id) if each.type is EventType.budget_half]
+
+    await reserved(mine, 1, "third")
+    assert await told() == []
+    await reserved(mine, 1, "fourth")
+    await reserved(mine, 1, "fifth")
+    [half] = await told()
+    assert (half.phase, half.source, half.payload["name"]) == (Phase.review, "purse", name)
+    assert (half.payload["used"], half.payload["limit"]) == (51, 100)
 
 
 async def test_a_call_is_reserved_at_its_worst_and_settled_at_what_it_cost(database: Database):
