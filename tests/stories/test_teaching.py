@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from agents.scripted import ScriptedModel
 from memory import memories
 from simulator import User
-from simulator.state import PullRequest, Repository
+from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
 from tests.stories.test_model import LINE, PAY, claim, finds
 
@@ -27,7 +27,7 @@ async def opened(
     return pull, head
 
 
-async def taught(told: Story, role: str = "maintain") -> tuple[Repository, User, User, PullRequest, list[str]]:
+async def taught(told: Story, role: Role = "maintain") -> tuple[Repository, User, User, PullRequest, list[str]]:
     """A pull request of alice of which carol dismissed four findings of one rule in one folder; their names."""
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
     carol = told.github.user("carol")
