@@ -12,7 +12,7 @@ from bot.opening import opened
 from bot.printing import output
 from bot.settings import Settings
 from domain.audit import span
-from domain.feedback import RESPONSE, WEEK, Measure, Series, trend
+from domain.feedback import WEEK, Measure, Series, trend
 from memory import feedback
 
 UNKNOWN = "–"
@@ -54,7 +54,7 @@ def shown(series: Series, value: float | None) -> str:
     """A value for people."""
     if value is None:
         return UNKNOWN
-    if series.metric is RESPONSE:
+    if series.metric.unit == "s":
         return span(value)
     if series.metric.measure is Measure.share:
         return f"{value:.0%}"
@@ -66,7 +66,7 @@ def _table(found: Sequence[Series]) -> Table:
     table = Table(Column("metric", no_wrap=True), *right, Column("trend", no_wrap=True), box=None)
     for each in found:
         before = each.values[-2] if len(each.values) > 1 else None
-        unit = f", {each.metric.unit}" if each.metric.unit and each.metric is not RESPONSE else ""
+        unit = f", {each.metric.unit}" if each.metric.unit not in ("", "s") else ""
         of = str(each.counts[-1]) if each.counts[-1] else ""
         table.add_row(f"{each.metric.title}{unit}", shown(each, each.now), of, shown(each, before), trend(each.values))
     return table

@@ -48,6 +48,7 @@ LEARNINGS = Metric("learnings", "learnings", Measure.mean, "per run")
 APPLICATION = Metric("application", "application rate", Measure.share)
 PRECISION = Metric("recall_precision", "recall precision", Measure.share)
 DISMISSAL = Metric("dismissal", "dismissal rate", Measure.share)
+TO_DISMISSAL = Metric("dismissal_seconds", "time to dismissal", Measure.median, "s")
 OVERRIDE = Metric("override", "override rate", Measure.share)
 RESPONSE = Metric("response_seconds", "time to response", Measure.median, "s")
 COST = Metric("cost_usd", "cost", Measure.mean, "USD per run")
@@ -66,6 +67,7 @@ METRICS: Sequence[Metric] = (
     APPLICATION,
     PRECISION,
     DISMISSAL,
+    TO_DISMISSAL,
     OVERRIDE,
     RESPONSE,
 )
@@ -105,6 +107,7 @@ class Facts:
     :param tools: calls of tools in some while: how many did their work, of how many.
     :param learned: memories Forge made for itself or from what people did.
     :param posted: findings that a review posted: how many of them were dismissed, of how many.
+    :param dismissed: findings that were dismissed and are still; seconds since they were posted.
     :param merged: pull requests a person merged after a verdict; whether against it.
     :param answered: gates that people answered; seconds until then.
     :param first: first verdicts on pull requests; whether they approved.
@@ -115,6 +118,7 @@ class Facts:
     learned: Sequence[datetime] = ()
     told: Sequence[Told] = ()
     posted: Sequence[tuple[datetime, int, int]] = ()
+    dismissed: Sequence[tuple[datetime, float]] = ()
     merged: Sequence[tuple[datetime, bool]] = ()
     answered: Sequence[tuple[datetime, float]] = ()
     first: Sequence[tuple[datetime, bool]] = ()
@@ -168,6 +172,7 @@ def observed(facts: Facts) -> Iterator[Seen]:
     yield from (Seen(LEARNINGS, at, 1, of=0) for at in facts.learned)
     yield from _of_recalls(facts.told)
     yield from (Seen(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
+    yield from (Seen(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
     yield from (Seen(OVERRIDE, at, against) for at, against in facts.merged)
     yield from (Seen(RESPONSE, at, seconds) for at, seconds in facts.answered)
     yield from (Seen(FIRST_PASS, at, approved) for at, approved in facts.first)

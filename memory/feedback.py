@@ -23,7 +23,7 @@ from domain.runs import Phase, ReasonCode, RunState, Trigger
 from memory import retention
 from memory.database import Database
 from memory.findings import DISMISSED
-from memory.tables import EventRow, FindingRow, GateRow, MemoryRow, RecallRow, RunRow, SpendRow
+from memory.tables import DismissalRow, EventRow, FindingRow, GateRow, MemoryRow, OutboxRow, RecallRow, RunRow, SpendRow
 
 _SLACK = timedelta(days=1)  # between two clocks
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -66,6 +66,7 @@ async def facts(database: Database, window: Window) -> Facts:
             learned=await _learned(session, window),
             told=await _told(session, window),
             posted=await _posted(session, window),
+            dismissed=await _dismissed(session, window),
             merged=await _merged(session, window),
             answered=await _answered(session, window),
             first=await _first(session, window),
@@ -147,6 +148,26 @@ async def _posted(session: AsyncSession, window: Window) -> Sequence[tuple[datet
         .group_by(RunRow.id, RunRow.created_at)
     )
     return [(at, int(wrong), count) for at, wrong, count in await session.execute(posted)]
+
+
+async def _dismissed(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
+    """From the moment the review that carries a finding was posted to its dismissal in the same pull request."""
+    same = and_(
+        FindingRow.repository_id == DismissalRow.repository_id,
+        FindingRow.number == DismissalRow.number,
+        FindingRow.fingerprint == DismissalRow.fingerprint,
+    )
+    posted = and_(OutboxRow.run_id == FindingRow.posted_by, OutboxRow.kind == "review")
+    judged = (
+        select(DismissalRow.created_at, OutboxRow.done_at)
+        .join(FindingRow, same)
+        .join(OutboxRow, posted)
+        .where(DismissalRow.created_at >= window.since, DismissalRow.undone_at.is_(None))
+    )
+    if window.repository_ids is not None:
+        judged = judged.where(DismissalRow.repository_id.in_(window.repository_ids))
+    found = await session.execute(judged)
+    return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if since is not None]
 
 
 async def _merged(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:

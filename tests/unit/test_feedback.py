@@ -22,12 +22,13 @@ from memory.bus import Bus
 from memory.configurations import Scope
 from memory.database import Database
 from memory.feedback import weekly
-from memory.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, RecallRow
+from memory.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, OutboxRow, RecallRow
 from tests.rows import gate_row, run_row, settings, spend_row
 
 NOW = datetime(2026, 5, 29, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 LAST, BEFORE = NOW - DAY, NOW - 8 * DAY
+POSTED = LAST - timedelta(seconds=90)
 DONE, FAILED, STOPPED = RunState.completed, RunState.failed, RunState.cancelled
 
 ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
@@ -76,6 +77,7 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
         {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
     ),
     (Facts(posted=[(LAST, 1, 3), (LAST, 0, 1), (BEFORE, 0, 4)]), {"dismissal": (0.0, 0.25)}),
+    (Facts(dismissed=[(BEFORE, 5.0), (LAST, 10.0), (LAST, 90.0), (LAST, 60.0)]), {"dismissal_seconds": (5.0, 60.0)}),
     (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
     (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
     (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
@@ -157,7 +159,10 @@ async def url(url: str) -> str:
                 _finding(_id(LAST, 1), "1" * 64, FIRST),
                 _finding(_id(LAST, 2), "2" * 64, FIRST),
                 _finding(_id(LAST, 3), "3" * 64, None),
+                OutboxRow(id="o", run_id=FIRST, step="s", kind="review", state="done", created_at=LAST, done_at=POSTED),
+                OutboxRow(id="p", run_id=FIRST, step="s", kind="check", state="done", created_at=LAST, done_at=LAST),
                 _dismissal("1" * 64),
+                _dismissal("3" * 64),
                 _dismissal("2" * 64, undone_at=NOW),
                 *(_memory(_id(LAST, number), pinned=number > 1) for number in range(4)),
                 _recall(FIRST, "a", "helped"),
@@ -195,6 +200,7 @@ EXPECTED: dict[str, tuple[float | None, float | None]] = {
     "application": (None, 1.0),
     "recall_precision": (None, 0.5),
     "dismissal": (None, 0.5),
+    "dismissal_seconds": (None, 90.0),
     "override": (None, 1.0),
     "response_seconds": (None, 120.0),
 }
