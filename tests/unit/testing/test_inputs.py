@@ -9,9 +9,10 @@ from workspace.snapshot import File
 SETUP = Command(kind="setup", words=("sh", "-c", "./bin/prepare && pip download -r requirements.txt"))
 
 
-def keyed(network: bool = True, level: int = 3, machine: str = "python3", setup: Command = SETUP, **more: str) -> str:
+def keyed(*changed: str, network: bool = True, level: int = 3, machine: str = "python3", setup: Command = SETUP) -> str:
+    """The key where these files are others, or there at all."""
     named = {"requirements.txt": "1", "web/package-lock.json": "2", "bin/prepare": "3", "src/app.py": "4"}
-    blobs = named | {name.replace("__", "/").replace("_", "."): blob for name, blob in more.items()}
+    blobs = named | dict.fromkeys(changed, "x")
     files = {path: File(path, "100644", blob) for path, blob in blobs.items()}
     return key([setup], files, network, level, machine)
 
@@ -24,16 +25,16 @@ def test_what_decides_what_is_downloaded_makes_another_key() -> None:
         keyed(level=2),
         keyed(machine="python3.13"),
         keyed(setup=other),
-        keyed(requirements_txt="x"),
-        keyed(**{"web__package-lock_json": "x"}),
-        keyed(bin__prepare="x"),
-        keyed(go_sum="x"),
+        keyed("requirements.txt"),
+        keyed("web/package-lock.json"),
+        keyed("bin/prepare"),
+        keyed("go.sum"),
     ]
     assert len(set(keys)) == len(keys)
 
 
 def test_everything_else_does_not() -> None:
-    assert keyed() == keyed(src__app_py="x") == keyed(README_md="x")
+    assert keyed() == keyed("src/app.py") == keyed("README.md")
 
 
 def test_other_programs_are_another_machine(tmp_path: Path) -> None:
