@@ -36,6 +36,7 @@ class Asked:
     repository: str | None = None
     kind: Kind | None = None
     archived: bool = False
+    patterns: bool = False
     limit: int | None = None
 
 
@@ -62,7 +63,9 @@ async def show_all(settings: Settings, asked: Asked) -> None:
     """
     async with opened(settings) as database:
         ids = await _ids(database, asked.repository)
-        found = await library.listed(database, ids, asked.kind, archived=asked.archived, limit=asked.limit)
+        found = await library.listed(
+            database, ids, asked.kind, patterns=asked.patterns, archived=asked.archived, limit=asked.limit
+        )
         names = await costs.names(database, [each.memory.repository_id for each in found])
     now = SystemClock().now()
     with output() as console:

@@ -28,10 +28,11 @@ def list_all(
     repository: _Repository = None,
     kind: _OfKind = None,
     archived: _Archived = False,
+    patterns: Annotated[bool, typer.Option("--patterns", help="Only what recurred.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 100,
 ) -> None:
     """List what is remembered, newest first, with its confidence as of now."""
-    run(lambda settings: remembered.show_all(settings, Asked(repository, kind, archived, limit)))
+    run(lambda settings: remembered.show_all(settings, Asked(repository, kind, archived, patterns, limit)))
 
 
 @memory.command()

@@ -4,15 +4,21 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from domain.consolidation import pattern
 from domain.events import Event, EventType
 from domain.holding import Past, Why, shown
-from domain.memories import Memory, confidence
+from domain.memories import Memory, Use, confidence
 from domain.memory_texts import Evidence
 from domain.neutral import visible
 from domain.redaction import outgoing
 from memory.library import Recall, Shelved, Story
 
-_WORDS = {"applied": "helped", "confirmed": "confirmed by a person", "dismissed": "doubted by a person"}
+_WORDS = {
+    "recurred": "taught again",
+    "applied": "helped",
+    "confirmed": "confirmed by a person",
+    "dismissed": "doubted by a person",
+}
 _OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
 _WIDTH = 100  # characters of what a memory says in a list
 
@@ -25,6 +31,7 @@ def brief(shelved: Shelved, names: Mapping[int, str], now: datetime) -> Iterator
     yield f"{memory.shown}  {memory.kind}  {_where(memory, names)}  {state}{pinned}  {_used(shelved)}"
     text = _plain(memory.content)
     yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
+    yield from (f"    {line}" for line in _recurred(shelved, now))
 
 
 def whole(story: Story, names: Mapping[int, str], now: datetime) -> Iterator[str]:
@@ -32,6 +39,7 @@ def whole(story: Story, names: Mapping[int, str], now: datetime) -> Iterator[str
     shelved, memory = story.shelved, story.shelved.memory
     yield f"{memory.shown}  {memory.kind}  {_where(memory, names)}  {memory.id}"
     yield f"  {_plain(memory.content)}"
+    yield from (f"  {line}" for line in _recurred(shelved, now))
     if memory.context:
         yield f"  When it matters: {_plain(memory.context)}"
     if memory.tags:
@@ -42,6 +50,14 @@ def whole(story: Story, names: Mapping[int, str], now: datetime) -> Iterator[str
         yield f"  Archived {_at(memory.archived_at)}: {memory.archived_why or ''}"
     yield from _history(story)
     yield from _recalled(story, shelved)
+
+
+def _recurred(shelved: Shelved, now: datetime) -> Iterator[str]:
+    """What makes a memory a pattern, if it is one (SPEC M4)."""
+    found = pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
+    if found is not None:
+        rate = "not applied yet" if found.success_rate is None else f"helped {found.success_rate:.0%} of the time"
+        yield f"Pattern ({found.outcome}): {found.frequency} runs taught it, {rate}"
 
 
 def after_archiving(story: Story) -> Iterator[str]:
@@ -131,6 +147,8 @@ def _told(event: Event) -> str:
     by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
     if event.type is EventType.memory_edited:
         return f"edited{by}; before: {_before(event.payload)}"
+    if event.type is EventType.learning_stored:
+        return f"learned by looking back at run {event.trace}"
     return f"{event.type.value.removeprefix('memory.')}{by}"
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.consolidation import PATTERN
 from domain.crowding import MOST_LIVE
 from domain.events import Event, EventType
 from domain.memorable import key
@@ -19,7 +20,12 @@ from memory.database import Database
 from memory.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
 
 OPERATOR = "operator"
-_EVENTS = (EventType.memory_stored, EventType.memory_edited, EventType.memory_archived)
+_EVENTS = (
+    EventType.memory_stored,
+    EventType.memory_edited,
+    EventType.memory_archived,
+    EventType.learning_stored,
+)
 
 
 @dataclass(frozen=True)
@@ -82,12 +88,14 @@ async def listed(
     repository_ids: Sequence[int] | None,
     kind: Kind | None = None,
     *,
+    patterns: bool = False,
     archived: bool = False,
     limit: int | None = None,
 ) -> Sequence[Shelved]:
     """What is remembered, newest first.
 
     :param repository_ids: None: everywhere.
+    :param patterns: nothing but patterns.
     :param archived: what counts no more, too.
     """
     query = select(MemoryRow).order_by(MemoryRow.id.desc())
@@ -95,6 +103,8 @@ async def listed(
         query = query.where(MemoryRow.repository_id.in_(repository_ids))
     if kind is not None:
         query = query.where(MemoryRow.kind == kind.value)
+    if patterns:
+        query = query.where(cast(MemoryRow.tags, String).contains(f'"{PATTERN}"'))
     if not archived:
         query = query.where(MemoryRow.archived_at.is_(None))
     async with database.transaction() as session:

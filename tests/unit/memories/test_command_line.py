@@ -11,9 +11,10 @@ from bot import memory as remembered
 from bot.memory import Asked, Words
 from bot.opening import NotThere
 from domain.errors import ForgeError
+from domain.events import EventType
 from domain.findings import Category, Finding, Layer, Severity
 from domain.memories import Archived, Kind, Memory, Use
-from memory import configurations, memories
+from memory import configurations, ledger, memories
 from memory.configurations import Scope
 from memory.database import Database
 from memory.tables import DismissalRow, FindingRow, RecallRow
@@ -22,7 +23,7 @@ from tests.unit.memories.test_confidence import memory
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
 SHOP, BANK = 10, 11
-FIRST, SECOND, THIRD = (f"01J0000000000000000000M00{number}" for number in range(3))
+FIRST, SECOND, THIRD, PATTERN = (f"01J0000000000000000000M00{number}" for number in range(4))
 
 
 def _memory(memory_id: str, **more: Any) -> Memory:
@@ -86,6 +87,30 @@ async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytes
     happened = [line.split("  ")[2] for line in shown.splitlines() if line[2:5] == "202"]
     assert [each.split(" by ")[0] for each in happened] == ["stored", "edited", "archived"]
     assert "before: content “Use dataclasses.”, tags “a, b”" in happened[1]
+
+
+async def test_patterns_are_listed_with_what_makes_them_one(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which of both outcomes it is of, how many runs taught it, and whether it helped since."""
+    database = Database(url)
+    words = "A price is computed anew. Run the tests of the cart."
+    await memories.add(
+        database, _memory(PATTERN, content=words, context="shop/", tags=("pattern", "failure", "patterns"))
+    )
+    for use, causes in ((Use.recurred, "ab"), (Use.applied, "abc"), (Use.dismissed, "d")):
+        for cause in causes:
+            await memories.use(database, [PATTERN], use, cause, NOON)
+    async with database.transaction() as session:
+        ledger.tell(session, RUN, EventType.learning_stored, NOON, payload={"memory": PATTERN, "event": 1})
+    await database.close()
+    await remembered.show_all(settings(url), Asked(patterns=True))
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == ["M-00M003", "A", "Pattern"]
+    assert listed[2] == "    Pattern (failure): 3 runs taught it, helped 75% of the time"
+    await remembered.show_one(settings(url), "M-00M003")
+    shown = capsys.readouterr().out
+    assert listed[2].strip() in shown
+    assert f"  learned by looking back at run {RUN}\n" in shown
+    assert "taught again (a)" in shown
 
 
 async def test_uses_and_recalls_are_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
