@@ -95,6 +95,7 @@ class GateRequest(BaseModel):
     :param escalate: accounts or teams that are told when nobody answers.
     :param grants: what approving grants, where it is about money or calls of a model.
     :param on_issue: there is no pull request yet, so no check run can show it.
+    :param task: the key of the agent's task that was stopped; empty where the phase is one, or none was.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -112,6 +113,7 @@ class GateRequest(BaseModel):
     escalate: tuple[str, ...] = ()
     grants: Slice = NO_SLICE
     on_issue: bool = False
+    task: str = ""
 
     @property
     def timeout(self) -> timedelta:

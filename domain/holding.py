@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.findings import Finding
+from domain.findings import Finding, Severity
 from domain.ids import short
 from domain.spots import Spot
 
@@ -23,6 +23,7 @@ class Past:
     :param number: of the pull request in which it was made.
     :param place: see :func:`domain.findings.place_of`; empty where wording is no matter, as in what tools say.
     :param by_id: the numeric id of who made it; ``role`` is theirs at that moment, empty where it is not known.
+    :param severity: of what was dismissed; where that is not known, nothing that blocks.
     :param spot: of what a model said; None where that is not known.
     :param memory_id: what it taught; empty if nothing was to be learned then.
     """
@@ -40,6 +41,7 @@ class Past:
     reason: str
     at: datetime
     role: str = ""
+    severity: Severity = Severity.warning
     spot: Spot | None = None
 
 

@@ -7,12 +7,12 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.likeness import Saying, names, stems
+from domain.likeness import ALIKE, Saying, names, stems
 
 AROUND = 2
 """Written lines on each side of the anchor that belong to a spot; further apart, two anchors are two matters."""
 LIKE = 0.4
-"""From this share of their words on, what stands at nearly the same lines about the same things is the same."""
+"""From this share of their words on, what stands at nearly the same lines and names the same things is the same."""
 _IN_COMMON = 3  # lines of two spots, so that one line which stands everywhere makes no spot the same
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -64,7 +64,8 @@ class Spot(BaseModel):
         if self.category != other.category or not is_near or len(ours & theirs) < enough:
             return False
         one, two = self._saying, other._saying
-        return one.is_about(two) and one.likeness(two) >= LIKE
+        least = LIKE if one.names & two.names else ALIKE
+        return one.is_about(two) and one.likeness(two) >= least
 
     @property
     def _saying(self) -> Saying:

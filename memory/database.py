@@ -39,7 +39,18 @@ _POOL, _OVERFLOW = 5, 20  # connections that are kept, and those beyond them whi
 
 T = TypeVar("T")
 
-__all__ = ["TOLD", "Connection", "Database", "Engine", "begin", "insert_new", "is_outage", "sync_engine", "upsert"]
+__all__ = [
+    "TOLD",
+    "Connection",
+    "Database",
+    "Engine",
+    "begin",
+    "insert_new",
+    "is_outage",
+    "plan_once",
+    "sync_engine",
+    "upsert",
+]
 
 
 class Utc(TypeDecorator[datetime]):
@@ -95,7 +106,7 @@ def sync_engine(
         )
         _prepare_sqlite(engine, busy_seconds)
         return engine
-    engine = create_engine(
+    return create_engine(
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
         max_overflow=_OVERFLOW,
@@ -103,8 +114,6 @@ def sync_engine(
         pool_pre_ping=True,
         connect_args=_postgresql_arguments(busy_seconds),
     )
-    event.listen(engine, "connect", _plan_once)
-    return engine
 
 
 def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
@@ -136,13 +145,6 @@ def _postgresql_arguments(seconds: float) -> dict[str, Any]:
         "keepalives_interval": max(1, int(seconds / 6)),
         "keepalives_count": 3,
     }
-
-
-def _plan_once(connection: Any, _record: object) -> None:
-    """Look-ups by keys, whose plan is the same whatever is looked up: planning takes longer than running them."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET plan_cache_mode = force_generic_plan")
-    connection.commit()
 
 
 def _sqlite_arguments(url: URL, busy_seconds: float, urgent: bool) -> dict[str, Any]:
@@ -267,6 +269,16 @@ def begin(engine: Engine) -> Generator[Connection]:
             yield connection
     except (DBAPIError, PoolTimeout) as error:
         raise _translated(error) from error
+
+
+def plan_once(connection: Connection) -> None:
+    """Have PostgreSQL plan each statement of this transaction once and for all.
+
+    For look-ups by keys only, whose plan is the same whatever is looked up, and takes longer than they do. DBOS's own
+    statements need plans for their values: its indexes are partial.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
 
 
 _SQLITE_OUTAGES = {

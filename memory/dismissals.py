@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 from domain.commands import Sender
 from domain.crowding import MOST_LIVE
 from domain.events import EventType
-from domain.findings import Finding, Layer
+from domain.findings import Finding, Layer, Severity
 from domain.holding import Past
 from domain.ids import new_id
 from domain.memories import Archived, Kind, Memory, Origin, Use, learned
@@ -191,7 +191,8 @@ def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
 
     :param content: of the finding, if it is known.
     """
-    spot = (content or {}).get("spot")
+    finding = content or {}
+    spot = finding.get("spot")
     return Past(
         id=row.id,
         number=row.number,
@@ -206,6 +207,7 @@ def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
         reason=row.reason,
         at=row.created_at,
         role=row.by_role,
+        severity=Severity(finding.get("severity", Severity.warning)),
         spot=None if spot is None else Spot.model_validate(spot),
     )
 

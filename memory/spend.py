@@ -31,7 +31,7 @@ from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import circuits, history, ledger, totals
-from memory.database import Connection, Database, upsert
+from memory.database import Connection, Database, plan_once, upsert
 from memory.history import History
 from memory.tables import BudgetRow, SpendRow
 from memory.totals import RESERVED, Sums
@@ -105,6 +105,7 @@ class StoredPurse:
         self, connection: Connection, step: str, model: str, amount: int, now: datetime
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
+        plan_once(connection)
         _take_turn(connection, self._run.repository.installation_id)
         sums = self._sums(connection, now, step, provider)
         known = history.of_run(connection, self._run.id, sums)

@@ -10,7 +10,7 @@ from agents.implementer import DoneTask, ImplementationTask, OnDraft
 from agents.loop import Agent, Done, Stopped, Stuck, work
 from agents.models import LanguageModel, Unusable
 from agents.models import Task as Strength
-from agents.tester import Bounds, Tester
+from agents.tester import Tester
 from agents.tools.patching import patching
 from agents.tools.reading import reading
 from agents.tools.running import running
@@ -48,9 +48,6 @@ from workspace.bases import of_commit
 from workspace.draft import Draft
 from workspace.mirror import Mirror
 from workspace.validate import validate
-
-_BOUNDS = Bounds(command=300.0, retry=60.0)
-"""How long an agent waits for commands that it has run before its task is over."""
 
 
 @dataclass(frozen=True)
@@ -206,10 +203,10 @@ class Implementing:
         async def test(commit: str) -> TestRun:
             mirror = await mirror_of(self._services, self._run)
             change = await mirror.change(self._run.base_sha, commit)
-            tester = Tester(mirror, self._services.toolbox, self._configuration.commands, bounds=_BOUNDS)
+            tester = Tester(mirror, self._services.toolbox, self._configuration.commands)
             return await while_current(self._services, self._run, tester.test(change, RiskLevel.low))
 
-        return (running(draft, test, redact=outgoing, never_send=self._configuration.review.never_send),)
+        return (running(draft, test, redact=outgoing, says_words=not self._configuration.review.never_send),)
 
     async def _may_retry(self, piece: _Piece, attempts: int, stuck: Stuck) -> bool:
         phase = Phase.implementation

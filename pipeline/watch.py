@@ -102,12 +102,16 @@ class Watch:
 
     def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
-        last = guards.let_go_on(known.gates)
+        last = guards.let_go_on([gate for gate in known.gates if self._is_mine(gate)])
         begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task.key else [])]
         since = max(begun, default=None)
         before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
         started = now - (breakers.worked(known.moves, now) - before)
         return guards.check(turns, self._limits(last), now, started)
+
+    def _is_mine(self, gate: Gate) -> bool:
+        """What is granted to one task is granted to no other."""
+        return gate.request.phase is self._phase and gate.request.task == self._task.key
 
     def _limits(self, last: GateDecision | None) -> GuardLimits:
         limits = guards.limits_of(self._task.kind, self._configuration.guards)
@@ -124,7 +128,7 @@ class Watch:
         configuration, check = self._configuration, refusal.check
         grants = self._slice(name)
         reason = check.reason.model_copy(update={"children": (*check.reason.children, *await self._facts())})
-        return request(
+        asked = request(
             name,
             self._phase,
             digest(name, check.reason.code, approved),
@@ -134,6 +138,7 @@ class Watch:
             options=_options(name, grants),
             grants=grants,
         )
+        return asked.model_copy(update={"task": self._task.key})
 
     def _slice(self, name: str) -> Slice:
         """Another one of the size of the first."""

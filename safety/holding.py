@@ -130,11 +130,12 @@ def _alone(finding: Finding, history: History) -> Unseconded | None:
 def _reworded(finding: Finding, history: History) -> list[Past]:
     """Dismissals of the same place and category: a model chooses another rule or other words, and means the same.
 
-    So it does some lines further on, if at least its words are alike.
+    So it does some lines further on, if at least its words are alike. What is graver than what was dismissed is not.
     """
     if finding.layer is not Layer.model:
         return []
-    return [past for past in history.dismissed if _is_same_place(finding, past)]
+    no_graver = [past for past in history.dismissed if finding.severity.rank <= past.severity.rank]
+    return [past for past in no_graver if _is_same_place(finding, past)]
 
 
 def _is_same_place(finding: Finding, past: Past) -> bool:

@@ -140,8 +140,8 @@ class Checkout:
         """
         account = self._sandbox.account
         fresh = self._folder / "given"
-        fresh.mkdir(mode=0o700)
         try:
+            fresh.mkdir(mode=0o700)
             given = await kept.copy_to(fresh, account)
             if account is not None:
                 os.chown(fresh, account.uid, account.gid)

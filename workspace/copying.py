@@ -20,6 +20,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _READ | os.O_DIRECTORY
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEPTH = 64  # folders within each other; two of them are open at each depth
+_INSTALLED = "pyvenv.cfg"
+"""Marks a virtual environment. Poetry and pre-commit have theirs among downloads; what is installed stays out."""
 _BLOCK = 4096  # bytes that disks give out
 _CHUNK = 64 << 20
 
@@ -133,6 +135,8 @@ class _Copying:
             with ExitStack() as stack:
                 inner = os.open(name, _FOLDER, dir_fd=source)
                 stack.callback(os.close, inner)
+                if os.access(_INSTALLED, os.F_OK, dir_fd=inner):
+                    return
                 os.mkdir(name, 0o700, dir_fd=target)
                 outer = os.open(name, _FOLDER, dir_fd=target)
                 stack.callback(os.close, outer)

@@ -15,6 +15,7 @@ looks whether it is still there, and if it is, the copy is whole.
 
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -94,7 +95,7 @@ class DependencyCache:
         path = self._repository(repository_id) / key
         try:
             os.utime(path)
-        except FileNotFoundError:
+        except OSError:  # there is none, or another account's
             return None
         return Kept(path)
 
@@ -156,8 +157,8 @@ class DependencyCache:
         """All entries, the one used last at the end."""
         found: list[_Entry] = []
         for size in self.root.glob("[0-9]*/*/size"):
-            with suppress(FileNotFoundError):
-                found.append(_Entry(size.parent.stat().st_mtime, size.parent, int(size.read_text())))
+            with suppress(OSError):
+                found.append(_Entry(size.parent.stat().st_mtime, size.parent, _number(size.read_text())))
         return sorted(found)
 
     def _make_room(self) -> None:
@@ -195,6 +196,11 @@ class _Entry:
     used: float
     path: Path
     bytes: int
+
+
+def _number(text: str) -> int:
+    """A size that was noted; more than there is room for, so that its entry goes, if it cannot be read."""
+    return int(text) if text.isdecimal() else sys.maxsize
 
 
 def _move(fresh: Path, path: Path) -> None:

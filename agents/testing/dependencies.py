@@ -63,7 +63,12 @@ class Dependencies:
 
     async def furnish(self, checkout: Checkout) -> bool:
         """Put a copy of what was found into a checkout in which nothing ran yet; whether there is one."""
-        return self._kept is not None and await checkout.furnish(self._kept)
+        if self._kept is None:
+            return False
+        is_furnished = await checkout.furnish(self._kept)
+        if not is_furnished:
+            log.warning("dependencies.not_given", repository=self._mirror.repository_id)
+        return is_furnished
 
     def do_without(self) -> None:
         """Furnish no further checkout."""

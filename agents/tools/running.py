@@ -1,12 +1,12 @@
 """Lets an agent have its draft built, looked at and tested by the repository's own commands, in the sandbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
 from agents.testing.failures import Failed, told
-from agents.tools.tool import Tool
+from agents.tools.tool import Mistaken, Tool
 from domain.testing import TestRun, Verdict, verdict
 from workspace.draft import Draft
 
@@ -16,7 +16,12 @@ _DESCRIPTION = (
     "as far as it has commands for that. Takes up to minutes: call it when your diffs are applied, not in between."
 )
 _SAME = "Nothing changed since you last asked, so it is the same:"
+_OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
+MOST = 6
+"""Runs that one task may have: nothing else bounds them within a turn."""
+SECONDS = 300.0
+"""What one may take, with its set-up and what is repeated."""
 
 Redact = Callable[[str], str]
 Test = Callable[[str], Awaitable[TestRun]]
@@ -29,11 +34,12 @@ class RunTests(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def running(draft: Draft, test: Test, *, redact: Redact, never_send: Sequence[str] = ()) -> Tool:
+def running(draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS) -> Tool:
     """``run_tests`` on a draft, with every diff applied that was called before it.
 
     :param redact: takes secrets out of everything that is answered.
-    :param never_send: glob patterns of files whose content must not leave.
+    :param says_words: whether what tests print may leave. An agent writes tests, and so could have them print any file.
+    :param seconds: for all commands of one call together.
     """
     answers: dict[str, str] = {}
     one_at_a_time = asyncio.Lock()
@@ -43,23 +49,41 @@ def running(draft: Draft, test: Test, *, redact: Redact, never_send: Sequence[st
         async with one_at_a_time:
             if commit in answers:
                 return f"{_SAME}\n{answers[commit]}"
-            answers[commit] = "\n".join(_told(await test(commit), redact, never_send))
+            if len(answers) >= MOST:
+                raise Mistaken(_OFTEN)
+            answers[commit] = "\n".join(_told(await _tested(test, commit, seconds), redact, says_words))
             return answers[commit]
 
     return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run)
 
 
-def _told(run: TestRun, redact: Redact, never_send: Sequence[str]) -> Iterator[str]:
+async def _tested(test: Test, commit: str, seconds: float) -> TestRun:
+    try:
+        async with asyncio.timeout(seconds):
+            return await test(commit)
+    except TimeoutError:
+        return TestRun(not_run=f"Its commands did not end within {seconds:.0f} seconds, which says nothing about it.")
+
+
+def _told(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
     """What it came to, why these tests, what failed, and what did before."""
     yield _came_to(run)
     if run.selection:
         yield redact(run.selection)
     if run.not_run:
         yield redact(run.not_run)
-    yield from told(Failed.of(run), {}, redact, never_send)
-    if run.known:
+    failed = Failed.of(run)
+    yield from told(failed, {}, redact) if says_words else _where(failed)
+    if run.known and says_words:
         yield "These fail without the change, too; leave them:"
         yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
+
+
+def _where(failed: Failed) -> Iterator[str]:
+    """Where something failed, in none of its own words."""
+    yield from (f"#{number} {case.where or 'a command'}" for number, case in enumerate(failed.shown, 1))
+    if failed.shown:
+        yield "[what they print is not shown, because files of this repository must not leave]"
 
 
 def _came_to(run: TestRun) -> str:

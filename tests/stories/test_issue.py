@@ -142,6 +142,21 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
     read.comments(pull)
 
 
+async def test_what_is_granted_to_one_task_is_granted_to_no_other(read: Story, model: ScriptedModel) -> None:
+    """The planner gets five turns more than its two; the implementer still has two."""
+    asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
+    looks = [Uses([("grep", {"pattern": word})]) for word in ("total", "prices", "sum", "Shop")]
+    model.when("Discounts", *looks[:3], plan())
+    model.when(TASK, *looks[:3], patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert len([call for call in model.calls if TASK in call.content]) == 2
+    assert read.gates(asked.issue) == ["guard"]
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert not read.gates(asked.issue)
+    read.comments(proposed(asked))
+
+
 async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", plan())

@@ -42,7 +42,7 @@ def spot(line: int, message: str = ZERO, category: str = "correctness", code: Se
         (2, ZERO),  # the blank line between does not count
         (4, "If `prices` is empty, this is a division by zero."),
         (6, "A division by zero happens below for empty prices."),
-        (4, "Division by zero when the list is empty."),  # it names nothing of the code
+        (4, "Division by zero, if it is empty."),  # it names nothing of the code, in the same words
     ],
 )
 def test_the_same(line: int, message: str) -> None:
@@ -61,6 +61,7 @@ def test_the_same(line: int, message: str) -> None:
         (6, "Division by zero if rates is empty.", "correctness"),
         (4, "The index is out of range if `prices` is empty.", "correctness"),
         (4, "Nothing rounds the result.", "correctness"),
+        (4, "Division by zero when the list is empty.", "correctness"),  # half of the words, and no name
         (4, ZERO, "performance"),
     ],
 )

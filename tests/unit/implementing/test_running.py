@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from agents.tools.patching import patching
-from agents.tools.running import running
+from agents.tools.running import MOST, running
 from agents.tools.tool import answered
 from domain.redaction import redact
 from domain.testing import CommandResult, Outcome, TestCase, TestRun
 from tests.unit.implementing.test_loop import EDIT, begun
+from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author
 from workspace.mirror import Mirror
 
@@ -31,11 +32,11 @@ FAILED = TestCase(
 PASSED = TestCase(id="tests/test_cart.py::test_count", path="tests/test_cart.py", outcome=Outcome.passed)
 
 
-async def told(mirror: Mirror, author: Author, run: TestRun, never_send: tuple[str, ...] = ()) -> str:
+async def told(mirror: Mirror, author: Author, run: TestRun, *, says_words: bool = True) -> str:
     async def test(_commit: str) -> TestRun:
         return run
 
-    tool = running(await begun(mirror, author), test, redact=redact, never_send=never_send)
+    tool = running(await begun(mirror, author), test, redact=redact, says_words=says_words)
     answer = await answered([tool], "run_tests", {})
     assert not answer.is_error
     return answer.text
@@ -70,10 +71,40 @@ async def test_what_failed_is_told_without_credentials(mirror: Mirror, author: A
     assert "test_count" not in text
 
 
-async def test_nothing_is_told_of_a_file_that_must_not_leave(mirror: Mirror, author: Author) -> None:
-    text = await told(mirror, author, ran(FAILED, status=1), ("tests/test_cart.py",))
-    assert "assert 2 == 3" not in text
-    assert "names a file that is not sent to a model" in text
+async def test_where_files_must_not_leave_no_test_says_a_word(mirror: Mirror, author: Author) -> None:
+    """The agent writes tests: one could print such a file, without naming it, or have its content for a name."""
+    run = ran(FAILED, status=1, known=("tests/test_cart.py::test_content",))
+    text = await told(mirror, author, run, says_words=False)
+    assert text.splitlines()[:2] == ["This failed:", "#1 tests/test_cart.py:3"]
+    assert "2 == 3" not in text
+    assert "test_total" not in text
+    assert "test_content" not in text
+
+
+async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) -> None:
+    async def test(_commit: str) -> TestRun:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    tool = running(await begun(mirror, author), test, redact=redact, seconds=0.05)
+    answer = await answered([tool], "run_tests", {})
+    assert answer.text.startswith("The tests could not be run, so go on without them.\nIts commands did not end within")
+
+
+async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author) -> None:
+    draft, tested = await begun(mirror, author), list[str]()
+
+    async def test(commit: str) -> TestRun:
+        tested.append(commit)
+        return ran(PASSED)
+
+    tools = [running(draft, test, redact=redact), patching(draft, redact=redact)]
+    refused: list[bool] = []
+    for number in range(MOST + 2):
+        await answered(tools, "apply_patch", {"diff": new_file(f"src/new_{number}.py", f"n = {number}\n").decode()})
+        refused.append((await answered(tools, "run_tests", {})).is_error)
+    assert refused == [False] * MOST + [True] * 2
+    assert len(set(tested)) == len(tested) == MOST
 
 
 @pytest.mark.parametrize(

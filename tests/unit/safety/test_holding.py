@@ -253,3 +253,20 @@ def test_what_is_held_back_survives_being_stored() -> None:
     found = held(finding(), History(here(4)))
     assert found is not None
     assert Held.model_validate(found.model_dump(mode="json")) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "dismissed", "is_held"),
+    [
+        (Severity.error, Severity.error, True),
+        (Severity.info, Severity.warning, True),
+        (Severity.error, Severity.warning, False),
+        (Severity.warning, Severity.info, False),
+    ],
+)
+def test_what_is_graver_than_what_was_dismissed_is_not_that_in_other_words(
+    said: Severity, dismissed: Severity, is_held: bool
+) -> None:
+    found = finding(severity=said, layer=Layer.model, place="p", fingerprint="new")
+    before = replace(past(1, place="p", rule="other"), severity=dismissed)
+    assert (held(found, History([before])) is not None) == is_held

@@ -53,6 +53,14 @@ async def test_files_folders_and_links_inside_are_copied_as_they_are(source: Pat
     assert size == Size(7 * 4096, 7)
 
 
+async def test_a_virtual_environment_is_not_copied(source: Path, target: Path) -> None:
+    """Nor does it keep the rest from being copied, although it has links to programs of the machine."""
+    shell(source, "mkdir -p venvs/one/bin wheels; ln -s /usr/bin/python3 venvs/one/bin/python; echo > wheels/a")
+    shell(source, "echo home = /usr/bin > venvs/one/pyvenv.cfg")
+    await copy(source, target)
+    assert sorted(path.name for path in target.rglob("*")) == ["a", "venvs", "wheels"]
+
+
 async def test_a_copy_shares_nothing_with_what_it_is_of(source: Path, target: Path) -> None:
     shell(source, "echo one > file; ln file other")
     await copy(source, target)
