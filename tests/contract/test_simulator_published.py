@@ -30,6 +30,8 @@ async def _prepared(stage: Stage) -> None:
     issue = await stage.ann.open_issue(shelf, "Slow", labels=["bug"])
     await stage.ann.comment(issue, "Since Monday")
     await stage.ann.close(issue)
+    remark = await stage.ann.comment_on_line(stage.pull, "a.py", 3, "Why?")
+    await stage.ann.react(remark, "-1")
     await stage.host.approve(stage.repository, 1, stage.head, "Fine")
 
 
@@ -41,6 +43,7 @@ READS = [
     ("/collaborators", "/collaborators"),
     ("/pulls/1", "/pulls/{pull_number}"),
     ("/pulls/1/reviews", "/pulls/{pull_number}/reviews"),
+    ("/pulls/1/comments", "/pulls/{pull_number}/comments"),
     ("/branches/main", "/branches/{branch}"),
     ("/branches/topic", "/branches/{branch}"),
     ("/branches/gone", "/branches/{branch}"),
@@ -56,6 +59,14 @@ async def test_what_is_read_is_as_published(stage: Stage, path: str, published: 
     answer = await _answer(stage, "GET", path)
     assert answer.json()
     assert differences(f"GET {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
+
+
+async def test_reactions_are_as_published(stage: Stage) -> None:
+    remark = await stage.ann.comment_on_line(stage.pull, "a.py", 3, "Why?")
+    await stage.ann.react(remark, "-1")
+    answer = await _answer(stage, "GET", f"/pulls/comments/{remark.id}/reactions")
+    assert [each["content"] for each in answer.json()] == ["-1"]
+    assert differences(f"GET {PUBLISHED}/pulls/comments/{{comment_id}}/reactions 200", answer.json()) == []
 
 
 async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
