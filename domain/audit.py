@@ -158,6 +158,9 @@ def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
         return Told("a critical bug was missed", who=who, words=words)
     if event.type is EventType.feedback_decided:
         return Told(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
+    if event.type is EventType.feedback_reacted:
+        thumb = "up" if facts.get("content") == "+1" else "down"
+        return Told(f"thumb {thumb} for finding {facts.get('finding', '')}", who=who)
     return Told(f"finding {facts.get('finding', '')} {kind}", who=who, words=words)
 
 

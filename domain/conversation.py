@@ -36,6 +36,25 @@ class Reaction(StrEnum):
     confused = "confused"
 
 
+class Thumb(StrEnum):
+    """What people may think of a comment without words, by GitHub's names."""
+
+    up = "+1"
+    down = "-1"
+
+
+class ThumbGiven(BaseModel):
+    """A thumb that somebody gave to a review comment. ``is_person`` is False for Apps."""
+
+    model_config = ConfigDict(frozen=True)
+
+    comment_id: int
+    account_id: int
+    login: str
+    is_person: bool
+    thumb: Thumb
+
+
 class ThreadComment(BaseModel):
     """A comment of a review thread. ``author_id`` is None where GitHub does not know the author any more."""
 

@@ -53,6 +53,7 @@ class EventType(StrEnum):
     feedback_replied = "feedback.replied"  # to a finding, in a person's own words
     feedback_taken_up = "feedback.taken_up"  # a finding that had a comment is gone, and nobody dismissed it
     feedback_gap = "feedback.gap"  # a reviewer's remark on a line that Forge had looked at without a finding
+    feedback_reacted = "feedback.reacted"  # a thumb that somebody who may teach gave to the comment of a finding
     memory_stored = "memory.stored"
     memory_archived = "memory.archived"
     memory_edited = "memory.edited"  # by a person at the command line, with what it said before

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from domain.actions_port import Actions
-from domain.conversation import CommentRef, Reaction, ReviewThread
+from domain.conversation import CommentRef, Reaction, ReviewThread, ThumbGiven
 from domain.money import Receipt, Refusal, Reservation
 from domain.review import Conclusion
 from domain.runs import RepositoryRef
@@ -332,6 +332,13 @@ class Conversation(Protocol):
 
     async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
         """The inline comments of a review: id → body."""
+        ...
+
+    async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
+        """The thumbs up and down that stand at this moment at review comments of a pull request.
+
+        :param comments: ids of those that are of interest.
+        """
         ...
 
     async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -130,6 +130,7 @@ async def note_feedback(
         EventRow.trace == trace, EventRow.type == kind.value, EventRow.payload["delivery"].as_string() == delivery
     )
     async with database.transaction() as session:
+        await session.execute(update(RunRow).where(RunRow.id == trace).values(state=RunRow.state))  # one at a time
         if await session.scalar(same.limit(1)) is None:
             tell(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
 

@@ -20,6 +20,7 @@ from pipeline.last_word import hand_over
 from pipeline.owning import tell_owner
 from pipeline.purging import purge
 from pipeline.services import Services
+from pipeline.signals import note_thumbs
 from pipeline.signs import close_sign
 
 _STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
@@ -49,7 +50,7 @@ class Ending:
 
     async def _end_closed(self, command: EndPullRequest) -> str:
         """End what runs on a pull request, unless it is open again: the event may be late."""
-        ended = None
+        ended, look = None, None
         while ended is None:
             look = None
             with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
@@ -62,6 +63,8 @@ class Ending:
             if ended is not None and look is not None:
                 await self._learn(command, look.pull_request)
         await tell_owner(self._services, self._journal, command.repository, command.number, self._guid)
+        if look is not None:
+            await self._read_thumbs(command.repository, look.pull_request)
         return _ended(len(ended))
 
     async def _end_issue(self, command: EndIssue) -> str:
@@ -143,6 +146,9 @@ class Ending:
 
     async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
         await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))
+
+    async def _read_thumbs(self, repository: RepositoryRef, live: PullRequest) -> None:
+        await self._journal.step("read the thumbs", lambda: note_thumbs(self._services, repository, live))
 
     async def _unsaid(self, installation_id: int) -> JsonValue:
         since = self._services.clock.now() - _STALE_AFTER

@@ -1,17 +1,32 @@
-"""Notes what people did about Forge's comments without saying so, once the next head is reviewed (SPEC M8)."""
+"""Notes what people let Forge know about its comments without words (SPEC M8).
+
+What they did about them is seen once the next head is reviewed; the thumbs they gave, once the pull request is closed.
+"""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-from domain.errors import CodeAccessError
+import structlog
+from pydantic import JsonValue
+
+from domain.conversation import Thumb, ThumbGiven
+from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.events import EventType
 from domain.findings import Finding
 from domain.memories import Use
+from domain.ports import PullRequest
 from domain.review import Review
-from domain.runs import Run
+from domain.runs import RepositoryRef, Run
 from domain.signals import taken_up
+from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings, ledger, memories
+from pipeline.heeding import learns
 from pipeline.services import Services
+from safety.authority import Facts, authorise
 from workspace.mirror import Mirror
+
+log = structlog.get_logger(__name__)
+
+_TEACHES = "write"
 
 
 async def note(
@@ -69,3 +84,82 @@ async def _contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, paths: Se
         return dict(await (await mirror()).read(run.head_sha, sorted(set(paths))))
     except CodeAccessError:  # then it is only known that they are gone
         return {}
+
+
+async def note_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> JsonValue:
+    """Note the thumbs at Forge's comments on a pull request that is closed; how many count.
+
+    GitHub sends no webhook for them. May be repeated. Where GitHub does not tell, nothing is made up for later.
+
+    :raises RateLimited: then they are read later.
+    """
+    carried = await findings.by_comment(services.database, repository.id, live.number)
+    if not carried:
+        return 0
+    try:
+        given = await _counting(services, repository, live, carried)
+        doubts = [each for each in given if each.thumb is Thumb.down and carried[each.comment_id].memories]
+        is_learning = bool(doubts) and await learns(services, repository)
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("signals.no_thumbs", repository=repository.id, number=live.number, error=str(error))
+        return 0
+    for each in given:
+        await _note_thumb(services, repository, live.number, carried[each.comment_id], each)
+    if is_learning:
+        await _doubt(services, repository, [(each, carried[each.comment_id]) for each in doubts])
+    return len(given)
+
+
+async def _counting(
+    services: Services, repository: RepositoryRef, live: PullRequest, comments: Collection[int]
+) -> list[ThumbGiven]:
+    """The thumbs of those who may dismiss a finding here.
+
+    Who has the role is asked once for all of them: how many strangers give thumbs costs no calls.
+    """
+    given = await services.host.thumbs(repository, live.number, comments)
+    if all(each.account_id == live.author_id or not each.is_person for each in given):
+        return []
+    teachers = await services.host.accounts_with(repository, _TEACHES)
+    return [each for each in given if _may_teach(each, live.author_id, teachers)]
+
+
+def _may_teach(given: ThumbGiven, author_id: int, teachers: Collection[int]) -> bool:
+    role = _TEACHES if given.account_id in teachers else "none"
+    facts = Facts(role=role, is_app=not given.is_person, is_author=given.account_id == author_id)
+    return authorise(Dismiss(reason=given.thumb.value), facts) is None
+
+
+async def _note_thumb(
+    services: Services, repository: RepositoryRef, number: int, finding: Finding, given: ThumbGiven
+) -> None:
+    """Part of the story of the run that found it, so that the same thumb is known after any number of further runs."""
+    found_by = await findings.runs_of(services.database, repository.id, number, finding.id)
+    if found_by is None:
+        return
+    payload = {
+        "comment": given.comment_id,
+        "finding": finding.id,
+        "rule": finding.rule,
+        "content": given.thumb.value,
+        "by": given.login,
+        "account": given.account_id,
+    }
+    kind, now = EventType.feedback_reacted, services.clock.now()
+    await ledger.note_feedback(services.database, found_by[0], kind, payload, _cause(given), now)
+
+
+async def _doubt(services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]) -> None:
+    """Doubt what led to findings with a thumb down. One that was dismissed made its memories doubtful already."""
+    fingerprints = {finding.fingerprint for _, finding in doubts}
+    dismissed = await dismissals.among(services.database, repository, fingerprints)
+    now = services.clock.now()
+    for given, finding in doubts:
+        if finding.fingerprint not in dismissed:
+            await memories.use(services.database, finding.memories, Use.dismissed, _cause(given), now)
+
+
+def _cause(given: ThumbGiven) -> str:
+    return f"{given.thumb.value} of {given.account_id} at comment {given.comment_id}"

@@ -1,15 +1,15 @@
 """Comments, replies, reactions and review threads on GitHub."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, repository_path, require_same, segment
 from bot.github.errors import unexpected
 from bot.github.graphql import Document
 from bot.github.payloads import Account, App, Created, Home, Repository, parse, parse_all
-from domain.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment
+from domain.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
 from domain.ports import Conversation
 from domain.runs import RepositoryRef
 
@@ -123,6 +123,40 @@ class _Remark(BaseModel):
     in_reply_to_id: int | None = None
 
 
+class _Thumbs(BaseModel):
+    """How often each was given."""
+
+    up: int = Field(default=0, alias="+1")
+    down: int = Field(default=0, alias="-1")
+
+
+class _ReviewComment(BaseModel):
+    id: int
+    reactions: _Thumbs = _Thumbs()
+
+    @property
+    def has_thumbs(self) -> bool:
+        return bool(self.reactions.up or self.reactions.down)
+
+
+class _Given(BaseModel):
+    """A reaction; ``user`` is missing where the account was deleted."""
+
+    user: Account | None
+    content: str
+
+    def to_domain(self, comment_id: int) -> ThumbGiven | None:
+        if self.user is None or self.content not in set(Thumb):
+            return None
+        return ThumbGiven(
+            comment_id=comment_id,
+            account_id=self.user.id,
+            login=self.user.login,
+            is_person=self.user.type == "User",
+            thumb=Thumb(self.content),
+        )
+
+
 class GitHubConversation(Conversation):
     """Speaks and listens as the App."""
 
@@ -174,6 +208,18 @@ class GitHubConversation(Conversation):
         purpose = f"read the comments of a review on {repository.full_name}#{number}"
         address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
         return {one.id: one.body or "" for one in await self._remarks(repository, address, purpose)}
+
+    async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
+        """The list of comments tells how many each has, so that who gave them is asked only where there are any."""
+        purpose = f"read the reactions on {repository.full_name}#{number}"
+        here, pulls = repository.installation_id, f"{repository_path(repository)}/pulls"
+        listed = await self._client.items(here, f"{pulls}/{number}/comments", purpose)
+        wanted = [one for one in parse_all(_ReviewComment, listed, purpose) if one.id in comments and one.has_thumbs]
+        found: list[ThumbGiven | None] = []
+        for comment in wanted:
+            items = await self._client.items(here, f"{pulls}/comments/{comment.id}/reactions", purpose)
+            found += [given.to_domain(comment.id) for given in parse_all(_Given, items, purpose)]
+        return [given for given in found if given is not None]
 
     async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:
         purpose = f"read the review threads of {repository.full_name}#{number}"

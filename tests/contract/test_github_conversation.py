@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.conversation import CommentKind, CommentRef, Reaction
+from domain.conversation import CommentKind, CommentRef, Reaction, Thumb
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.ports import DraftReview, InlineComment
 from simulator.state import ReviewComment, Thread
@@ -90,6 +90,32 @@ async def test_the_comments_of_a_review_by_id(stage: Stage) -> None:
     review = await _posted(stage, 7, 9)
     found = await stage.host.comments_of_review(stage.repository, 1, review)
     assert list(found.values()) == ["on 7", "on 9"]
+
+
+async def test_thumbs_over_their_pages_with_who_gave_them(stage: Stage) -> None:
+    """Only of the comments that are asked for, and asked only where there are any."""
+    await _posted(stage, 3, 7, 9)
+    first, second, third = stage.sim.review_comments(stage.pull)
+    people = [stage.sim.user(f"user-{number}") for number in range(120)]
+    for person in people:
+        await person.react(first, "+1")
+    for content in ("heart", "-1", "+1"):
+        await stage.ann.react(first, content)
+    await stage.ann.react(second, "eyes")
+    await stage.ann.react(third, "-1")
+    bot = CommentRef(kind=CommentKind.review_comment, id=first.id, node_id=f"PRRC_{first.id}")
+    await stage.host.react(stage.repository, bot, Reaction.done)
+    found = await stage.host.thumbs(stage.repository, 1, {first.id, second.id})
+    assert {each.comment_id for each in found} == {first.id}
+    assert [each.account_id for each in found[:120]] == [person.id for person in people]
+    assert [(each.login, each.thumb, each.is_person) for each in found[120:]] == [
+        ("ann", Thumb.down, True),
+        ("ann", Thumb.up, True),
+        ("forge[bot]", Thumb.up, False),
+    ]
+    asked = [each.path for each in stage.sim.requests if each.method == "GET" and each.path.endswith("/reactions")]
+    assert len(asked) == 2
+    assert all(f"/comments/{first.id}/" in path for path in asked)
 
 
 async def test_threads_with_who_wrote_in_them(stage: Stage) -> None:

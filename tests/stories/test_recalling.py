@@ -27,7 +27,7 @@ from tests.stories.test_model import PAY, claim, finds
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
 
 
-async def _taught(told: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
+async def teach(told: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
     where = RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name="shop")
     now = datetime.now(UTC)
     taught = Memory(
@@ -55,7 +55,7 @@ def _says(model: ScriptedModel, words: str) -> None:
 
 async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: ScriptedModel) -> None:
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    taught = await _taught(read, repository)
+    taught = await teach(read, repository)
     _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.shown}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
@@ -85,7 +85,7 @@ async def test_a_dismissed_finding_makes_its_memory_doubtful(read: Story, model:
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     carol = read.github.user("carol")
     read.github.grant(repository, carol, "write")
-    taught = await _taught(read, repository)
+    taught = await teach(read, repository)
     _says(model, f"Totals of nothing are 0 here ({taught.shown}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
@@ -105,7 +105,7 @@ async def test_nothing_is_told_where_memory_is_off_or_elsewhere(read: Story, mod
     for name, files in (("octo-org/off", off), ("octo-org/other", {"README.md": "# Other\n", "tests/t.py": ""})):
         repository, alice = read.repository(files, name)
         if name.endswith("off"):
-            await _taught(read, repository)
+            await teach(read, repository)
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
         await read.rest()
