@@ -73,7 +73,7 @@ def question(
         *told(failed, {each.test_id: each for each in looked}, redact, never_send),
     ]
     return AnalysisQuestion(
-        key=f"model analysis of failures at {change.head_sha[:10]}",
+        key="model analysis of failures",
         instructions=prompt("analyse"),
         content=framed(redact("\n".join(parts))),
         max_output_tokens=500 + 400 * len(failed.shown),
