@@ -74,7 +74,10 @@ class Proving:
 
     async def test(self, built: Built) -> bool:
         """Test the head, once; whether that came to an end."""
-        testing = Testing(self._services, self._journal, self._run, self._configuration, built.head, "by the run")
+        attempt = len(built.mended) + 1
+        testing = Testing(
+            self._services, self._journal, self._run, self._configuration, built.head, "by the run", attempt
+        )
         tested = await testing.test(self._level)
         if tested is not None:
             await self._journal.step("keep the tests", lambda: said(self._keep(tested)))

@@ -96,6 +96,7 @@ class Testing:
     :param run: on whose account it happens.
     :param head: commit to test; here, in the mirror.
     :param occasion: tells one testing of this head from another.
+    :param attempt: how often the run's change was tested, this time included: guards bound each analysis for itself.
     """
 
     def __init__(
@@ -106,12 +107,14 @@ class Testing:
         configuration: Configuration,
         head: str,
         occasion: str,
+        attempt: int = 1,
     ) -> None:
         self._services = services
         self._journal = journal
         self._run = run
         self._configuration = configuration
         self._head = head
+        self._attempt = attempt
         self._shown = ShownTests(services, run, head, occasion)
         self._telling = Telling(services.database, run, services.worth_telling)
 
@@ -200,6 +203,8 @@ class Testing:
         mirror = await surely(lambda: mirror_of(self._services, self._run))
         never = self._configuration.review.never_send
         question = analysis.question(tested.run, tested.analyses, await self._change(mirror), outgoing, never)
+        if question is not None:
+            question = question.model_copy(update={"key": f"{question.key} {self._attempt}"})
         answer = None if question is None else await self._asked(question, model)
         judged = None if answer is None or answer.value is None else analysis.Judged.model_validate(answer.value)
         return analysis.analyses(tested.run, tested.analyses, judged, question)

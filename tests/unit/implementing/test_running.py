@@ -1,17 +1,19 @@
 """What an agent is told of the tests on its draft, which are run on what was applied before it asked."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from agents.tools.patching import patching
 from agents.tools.running import MOST, running
-from agents.tools.tool import answered
+from agents.tools.tool import Tool, answered
 from domain.redaction import redact
 from domain.testing import CommandResult, Outcome, TestCase, TestRun
 from tests.unit.implementing.test_loop import EDIT, begun
 from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author
+from workspace.draft import Draft
 from workspace.mirror import Mirror
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -42,15 +44,20 @@ async def told(mirror: Mirror, author: Author, run: TestRun, *, says_words: bool
     return answer.text
 
 
-async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
-    """Each state once: asked again without a change, the answer is known."""
-    draft, tested = await begun(mirror, author), list[str]()
+def counting(draft: Draft, tested: list[str]) -> Sequence[Tool]:
+    """The tools of a draft on which every test passes, and which commits were tested."""
 
     async def test(commit: str) -> TestRun:
         tested.append(commit)
         return ran(PASSED)
 
-    tools = [running(draft, test, redact=redact), patching(draft, redact=redact)]
+    return [running(draft, test, redact=redact), patching(draft, redact=redact)]
+
+
+async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
+    """Each state once: asked again without a change, the answer is known."""
+    draft, tested = await begun(mirror, author), list[str]()
+    tools = counting(draft, tested)
     first, again = await asyncio.gather(*(answered(tools, "run_tests", {}) for _ in range(2)))
     assert first.text == "Everything passed."
     assert again.text.endswith(first.text)
@@ -93,12 +100,7 @@ async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) 
 
 async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author) -> None:
     draft, tested = await begun(mirror, author), list[str]()
-
-    async def test(commit: str) -> TestRun:
-        tested.append(commit)
-        return ran(PASSED)
-
-    tools = [running(draft, test, redact=redact), patching(draft, redact=redact)]
+    tools = counting(draft, tested)
     refused: list[bool] = []
     for number in range(MOST + 2):
         await answered(tools, "apply_patch", {"diff": new_file(f"src/new_{number}.py", f"n = {number}\n").decode()})

@@ -11,7 +11,7 @@ import pytest
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from memory import ledger
-from memory.database import Connection, Database, insert_new
+from memory.database import Connection, Database, insert_new, plan_once
 from memory.tables import HaltRow
 from tests.databases import Backend, drop, fresh
 
@@ -96,3 +96,20 @@ async def test_it_stands_in_line_with_the_other_writers(backend: Backend, tmp_pa
     assert await waiting == "done"
     for database in (patient, hasty):
         await database.close()
+
+
+async def test_what_is_planned_once_ends_with_its_transaction(tmp_path: Path) -> None:
+    """The connections of the pool serve others, too, whose indexes need plans for their values."""
+    url = fresh("postgresql", tmp_path)
+    database = Database(url)
+
+    def mode(connection: Connection) -> str:
+        return str(connection.exec_driver_sql("SHOW plan_cache_mode").scalar_one())
+
+    def once(connection: Connection) -> str:
+        plan_once(connection)
+        return mode(connection)
+
+    assert [await database.at_once(each) for each in (mode, once, mode)] == ["auto", "force_generic_plan", "auto"]
+    await database.close()
+    drop(url)
