@@ -1,6 +1,6 @@
 """Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -61,19 +61,19 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-_OF_RUN = (
-    select(AnswerRow.question, AnswerRow.value, AnswerRow.time)
-    .where(AnswerRow.run_id == bindparam("run"))
-    .order_by(AnswerRow.time, AnswerRow.question)
-)
-_SINCE = _OF_RUN.where(AnswerRow.time > bindparam("since"))
+_OF_RUN = select(AnswerRow.question, AnswerRow.value, AnswerRow.time).where(AnswerRow.run_id == bindparam("run"))
+SINCE = _OF_RUN.where(AnswerRow.time > bindparam("after"))
+"""What models answered in a ``run`` ``after`` a moment, in no order; :func:`kept` understands the rows."""
 
 
-def of_run(connection: Connection, run_id: str, since: datetime | None = None) -> Sequence[Kept]:
-    """Every answer of a run in order, or those after a moment."""
-    query = _OF_RUN if since is None else _SINCE
-    rows = connection.execute(query, {"run": run_id, "since": since})
-    return [Kept(*row) for row in rows]
+def of_run(connection: Connection, run_id: str) -> Sequence[Kept]:
+    """Every answer of a run in order."""
+    return kept(connection.execute(_OF_RUN, {"run": run_id}).tuples())
+
+
+def kept(rows: Iterable[tuple[str, dict[str, Any], datetime]]) -> Sequence[Kept]:
+    """Answers in order, by their questions, values and times."""
+    return sorted((Kept(*row) for row in rows), key=lambda each: (each.at, each.question))
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

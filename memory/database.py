@@ -18,6 +18,7 @@ from sqlalchemy import (
     TypeDecorator,
     create_engine,
     event,
+    func,
     inspect,
     make_url,
 )
@@ -40,6 +41,7 @@ _POOL, _OVERFLOW = 5, 20  # connections that are kept, and those beyond them whi
 T = TypeVar("T")
 
 __all__ = [
+    "PLANNED_ONCE",
     "TOLD",
     "Connection",
     "Database",
@@ -47,7 +49,6 @@ __all__ = [
     "begin",
     "insert_new",
     "is_outage",
-    "plan_once",
     "sync_engine",
     "upsert",
 ]
@@ -271,14 +272,12 @@ def begin(engine: Engine) -> Generator[Connection]:
         raise _translated(error) from error
 
 
-def plan_once(connection: Connection) -> None:
-    """Have PostgreSQL plan each statement of this transaction once and for all.
+PLANNED_ONCE = func.set_config("plan_cache_mode", "force_generic_plan", True)
+"""Returned by a transaction's first statement, has PostgreSQL plan each later one of it once and for all.
 
-    For look-ups by keys only, whose plan is the same whatever is looked up, and takes longer than they do. DBOS's own
-    statements need plans for their values: its indexes are partial.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
+For look-ups by keys only, whose plan is the same whatever is looked up, and takes longer than they do. DBOS's own
+statements need plans for their values: its indexes are partial. A statement of its own would cost one way more.
+"""
 
 
 _SQLITE_OUTAGES = {

@@ -1,17 +1,24 @@
-"""Brings all that the guards need to know of a run, since they are asked before each call of a model."""
+"""Brings all that breakers and guards need to know of a run in one look, since it is asked before each call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import literal, null, union_all
 
 from domain.gates import Gate
-from memory import answers, gates, ledger
+from domain.runs import Run
+from memory import answers, gates, ledger, totals
 from memory.answers import Kept
 from memory.database import Connection
 from memory.permits import Standing
+from memory.tables import EventRow, SpendRow
 from memory.totals import Sums
-from safety.breakers import Move
+from safety.breakers import Call, Move
 from safety.guards import let_go_on
+
+_EVER = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True)
@@ -19,24 +26,41 @@ class History:
     """What holds for a run, what it asked, what models answered, and when it worked and when it waited.
 
     :param answers: since a person last let the run go on.
+    :param calls: of the provider, recently, by any run of the repository.
     """
 
     standing: Standing
     gates: Sequence[Gate]
     answers: Sequence[Kept]
     moves: Sequence[Move]
+    calls: Sequence[Call]
 
 
-def of_run(connection: Connection, run_id: str, sums: Sums) -> History:
+_ANSWER, _MOVE, _CALL = "answer", "move", "call"
+_LOOK = union_all(
+    answers.SINCE.add_columns(null(), literal(_ANSWER)),
+    ledger.MOVES.with_only_columns(EventRow.id, null(), EventRow.time, EventRow.type, literal(_MOVE)),
+    totals.RECENT.with_only_columns(SpendRow.id, null(), SpendRow.settled_at, SpendRow.outcome, literal(_CALL)),
+)
+
+
+def of_run(connection: Connection, run: Run, sums: Sums, provider: str, recently: datetime) -> History:
     """The history of a run.
 
     :param sums: what was looked up of it in this transaction.
+    :param recently: since when calls of the provider count.
     """
-    asked = gates.asked_by(connection, run_id) if sums.gates else ()
-    kept = answers.of_run(connection, run_id, _since(asked))
-    return History(sums.standing, asked, kept, ledger.moves(connection, run_id))
+    asked = gates.asked_by(connection, run.id) if sums.gates else ()
+    wanted = {"run": run.id, "repository": run.repository.id, "after": _since(asked)}
+    rows = connection.execute(_LOOK, wanted | totals.since(recently, provider)).all()
+    found: dict[str, list[Any]] = {_ANSWER: [], _MOVE: [], _CALL: []}
+    for key, value, at, what, kind in rows:
+        found[kind].append((key, value, at) if kind == _ANSWER else (key, at, what))
+    return History(
+        sums.standing, asked, answers.kept(found[_ANSWER]), ledger.moved(found[_MOVE]), totals.ended(found[_CALL])
+    )
 
 
-def _since(asked: Sequence[Gate]) -> datetime | None:
+def _since(asked: Sequence[Gate]) -> datetime:
     last = let_go_on(asked)
-    return None if last is None else last.at
+    return _EVER if last is None else last.at

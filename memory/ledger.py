@@ -1,6 +1,6 @@
 """The ledger of events: append-only, written in the transaction of the change it tells of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -74,15 +74,18 @@ _MOVES: dict[str, bool] = {
 }
 
 
-_MOVES_OF = (
-    select(EventRow.time, EventRow.type).where(EventRow.trace == bindparam("trace"), IS_MOVE).order_by(EventRow.id)
-)
+MOVES = select(EventRow.id, EventRow.time, EventRow.type).where(EventRow.trace == bindparam("run"), IS_MOVE)
+"""When a ``run`` worked and when it waited, in no order; :func:`moved` understands the rows."""
 
 
 def moves(connection: Connection, trace: str) -> Sequence[Move]:
     """When a run worked and when it waited."""
-    rows = connection.execute(_MOVES_OF, {"trace": trace})
-    return [Move(time, _MOVES[kind]) for time, kind in rows if kind in _MOVES]
+    return moved(connection.execute(MOVES, {"run": trace}).tuples())
+
+
+def moved(rows: Iterable[tuple[str, datetime, str]]) -> Sequence[Move]:
+    """The moves of a run, by the ids, times and types of their events."""
+    return [Move(time, _MOVES[kind]) for _, time, kind in sorted(rows) if kind in _MOVES]
 
 
 async def snapshot(database: Database, trace: str) -> dict[EventType, int]:

@@ -31,13 +31,13 @@ from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import circuits, history, ledger, totals
-from memory.database import Connection, Database, plan_once, upsert
+from memory.database import PLANNED_ONCE, Connection, Database, upsert
 from memory.history import History
 from memory.tables import BudgetRow, SpendRow
 from memory.totals import RESERVED, Sums
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
-from safety.breakers import Circuit, Move, settled
+from safety.breakers import Circuit, settled
 
 SETTLED, LOST = "settled", "lost"
 _HALF = "half"
@@ -48,6 +48,7 @@ _TURNS = {
     )
     for dialect in ("sqlite", "postgresql")
 }
+_TURNS["postgresql"] = _TURNS["postgresql"].returning(PLANNED_ONCE)
 _LOST = (
     update(SpendRow)
     .where(SpendRow.state == RESERVED, SpendRow.run_id == bindparam("run"))
@@ -105,16 +106,16 @@ class StoredPurse:
         self, connection: Connection, step: str, model: str, amount: int, now: datetime
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
-        plan_once(connection)
         _take_turn(connection, self._run.repository.installation_id)
         sums = self._sums(connection, now, step, provider)
-        known = history.of_run(connection, self._run.id, sums)
+        if sums.open:
+            self._give_up(connection, step, now)
+        recently = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
+        known = history.of_run(connection, self._run, sums, provider, recently)
         stopped = self._before(connection, known, now)
         if stopped is not None:
             return stopped
-        if sums.open:
-            self._give_up(connection, step, now)
-        facts = self._facts(connection, sums, known.moves, provider, step, now)
+        facts = self._facts(sums, known, step)
         asked = allowance(amount, facts, self._within(sums.granted), self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
             circuits.store(connection, self._run.repository.id, provider, asked.circuit)
@@ -133,20 +134,16 @@ class StoredPurse:
         has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
         return totals.of_call(connection, self._run, self._phase, now, step, provider, has_ceiling=has_ceiling)
 
-    def _facts(
-        self, connection: Connection, sums: Sums, moves: Sequence[Move], provider: str, step: str, now: datetime
-    ) -> Facts:
-        run = self._run
-        since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
+    def _facts(self, sums: Sums, known: History, step: str) -> Facts:
         return Facts(
             phase=self._phase,
             totals=sums.totals,
             calls=sums.calls,
             granted=sums.granted.calls,
-            moves=moves,
-            recent=totals.recent(connection, run.repository.id, provider, since),
+            moves=known.moves,
+            recent=known.calls,
             circuit=sums.circuit,
-            caller=f"{run.id}/{step}",
+            caller=f"{self._run.id}/{step}",
         )
 
     def _tell_breakers(self, connection: Connection, asked: Allowance, before: Circuit, now: datetime) -> None:
@@ -370,7 +367,7 @@ def _said(check: Check) -> dict[str, object]:
 
 
 def _take_turn(connection: Connection, installation_id: int) -> None:
-    """Hold the installation's row until the end of the transaction."""
+    """Hold the installation's row until the end of the transaction, whose look-ups are all by keys."""
     connection.execute(_TURNS[connection.dialect.name], {"installation": f"installation:{installation_id}"})
 
 

@@ -3,11 +3,11 @@
 The statements are put together once: that would take longer than asking them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import String, bindparam, func, select
+from sqlalchemy import String, and_, bindparam, func, select
 
 from domain.money import Outcome, Slice, Totals
 from domain.runs import Phase, Run
@@ -36,20 +36,25 @@ class Sums(NamedTuple):
     circuit: Circuit
 
 
-_OF_RUN = SpendRow.run_id == bindparam("run")
-_OF_PHASE = _OF_RUN & (SpendRow.phase == bindparam("phase"))
+_OF_PHASE = SpendRow.phase == bindparam("phase")
+_UNFINISHED = and_(_OF_PHASE, SpendRow.step == bindparam("step"), SpendRow.state == RESERVED)
 _TODAY = (SpendRow.installation_id == bindparam("installation")) & (SpendRow.day == bindparam("day"))
 _AMOUNT = select(func.coalesce(func.sum(SpendRow.amount), 0))
+_OF_RUN = (
+    select(
+        func.sum(SpendRow.amount).filter(_OF_PHASE).label("phase"),
+        func.sum(SpendRow.amount).label("run"),
+        func.count().filter(_OF_PHASE).label("calls"),
+        func.count().filter(_UNFINISHED).label("open"),
+    )
+    .where(SpendRow.run_id == bindparam("run"))
+    .subquery()
+)
 _SUMS = select(
     *STANDING,
     select(func.count()).where(GateRow.run_id == bindparam("run")).scalar_subquery(),
-    _AMOUNT.where(_OF_PHASE).scalar_subquery(),
-    _AMOUNT.where(_OF_RUN).scalar_subquery(),
+    *_OF_RUN.c,
     _AMOUNT.where(_TODAY, SpendRow.repository_id == bindparam("repository")).scalar_subquery(),
-    select(func.count()).where(_OF_PHASE).scalar_subquery(),
-    select(func.count())
-    .where(_OF_PHASE, SpendRow.step == bindparam("step"), SpendRow.state == RESERVED)
-    .scalar_subquery(),
     select(BudgetRow.granted).where(BudgetRow.scope == bindparam("slice")).scalar_subquery(),
     select(BudgetRow.granted).where(BudgetRow.scope == bindparam("calls")).scalar_subquery(),
     select(CircuitRow.circuit)
@@ -58,12 +63,13 @@ _SUMS = select(
 )
 _OF_INSTALLATION = _AMOUNT.where(_TODAY)
 _PREFIX = bindparam("prefix", type_=String)
-_RECENT = select(SpendRow.settled_at, SpendRow.outcome).where(
+RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome).where(
     SpendRow.repository_id == bindparam("repository"),
     SpendRow.day >= bindparam("first_day"),
     SpendRow.settled_at > bindparam("since"),
     func.substr(SpendRow.model, 1, func.length(_PREFIX)) == _PREFIX,
 )
+"""How the calls of a provider ended that a ``repository`` made since a moment: what :func:`since` asks for."""
 
 
 def of_call(
@@ -93,7 +99,7 @@ def of_call(
     today = {"installation": run.repository.installation_id, "day": day(now)}
     found = list[Any](connection.execute(_SUMS, asked | today).one())
     halted, paused, fence, gates, *numbers, circuit = found
-    own, whole, daily, calls, unfinished, amount, more = (int(each or 0) for each in numbers)
+    own, whole, calls, unfinished, daily, amount, more = (int(each or 0) for each in numbers)
     everybody = int(connection.execute(_OF_INSTALLATION, today).scalar_one()) if has_ceiling else 0
     return Sums(
         standing=Standing(halted, paused, fence),
@@ -106,11 +112,14 @@ def of_call(
     )
 
 
-def recent(connection: Connection, repository_id: int, provider: str, since: datetime) -> Sequence[Call]:
-    """How the calls of a provider ended that a repository made since a moment."""
-    asked = {"repository": repository_id, "first_day": day(since), "since": since, "prefix": f"{provider}:"}
-    rows = connection.execute(_RECENT, asked)
-    return [Call(at, outcome != Outcome.answered.value) for at, outcome in rows if at is not None]
+def since(moment: datetime, provider: str) -> dict[str, object]:
+    """What :data:`RECENT` is asked for."""
+    return {"first_day": day(moment), "since": moment, "prefix": f"{provider}:"}
+
+
+def ended(rows: Iterable[tuple[str, datetime, str]]) -> Sequence[Call]:
+    """The calls, by their ids, ends and outcomes."""
+    return [Call(at, outcome != Outcome.answered.value) for _, at, outcome in rows]
 
 
 def slice_of(run_id: str, phase: Phase) -> str:

@@ -5,12 +5,12 @@ The rules are those of Forge's safety plan: four circuit breakers of which each 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from domain.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.runs import Phase
@@ -67,7 +67,8 @@ def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     )
 
 
-class Progress(BaseModel):
+@dataclass(frozen=True)
+class Progress:
     """How far a phase has come after a call; counts are of the whole phase.
 
     :param tasks: in the plan.
@@ -82,17 +83,15 @@ class Progress(BaseModel):
     :param seen: digests of what was seen: files read, output of tools, states of the change.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    tasks: int = Field(default=0, ge=0)
-    files: int = Field(default=0, ge=0)
-    lines: int = Field(default=0, ge=0)
-    passing: int = Field(default=0, ge=0)
-    failing: int | None = Field(default=None, ge=0)
-    resolved: int = Field(default=0, ge=0)
-    found: int = Field(default=0, ge=0)
+    tasks: int = 0
+    files: int = 0
+    lines: int = 0
+    passing: int = 0
+    failing: int | None = None
+    resolved: int = 0
+    found: int = 0
     stage: str = ""
-    health: float = Field(default=0, ge=0, le=1)
+    health: float = 0
     seen: frozenset[str] = frozenset()
 
 
@@ -104,6 +103,8 @@ _MORE = {
     Phase.deployment: ("health",),
 }
 """What is progress in a phase when there is more of it."""
+
+_COUNTS = frozenset(name for names in _MORE.values() for name in names)
 
 
 def progressed(before: Progress, after: Progress, phase: Phase) -> bool:
@@ -131,15 +132,9 @@ def _strides(snapshots: Sequence[Progress], phase: Phase) -> Iterator[bool]:
 
 
 def _best(before: Progress, after: Progress) -> Progress:
-    counts = {name for names in _MORE.values() for name in names}
     failing = [each.failing for each in (before, after) if each.failing is not None]
-    return after.model_copy(
-        update={
-            **{name: max(getattr(before, name), getattr(after, name)) for name in counts},
-            "failing": min(failing, default=None),
-            "seen": before.seen | after.seen,
-        }
-    )
+    more: dict[str, Any] = {name: max(getattr(before, name), getattr(after, name)) for name in _COUNTS}
+    return replace(after, **more, failing=min(failing, default=None), seen=before.seen | after.seen)
 
 
 @dataclass(frozen=True)

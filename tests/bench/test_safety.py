@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import Engine, event, insert, select, text
 from ulid import ULID
 
 from bot.clock import SystemClock
@@ -40,7 +40,11 @@ TYPES = [EventType.tool_executed, EventType.budget_reserved, EventType.budget_se
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
-    """From halt to reservation, as it is asked before each call; a bare read and a bare write beside it."""
+    """From halt to reservation, as it is asked before each call; a bare read and a bare write beside it.
+
+    The checks are done when the first row of the reservation is written; that and the commit is what it costs to hold
+    the money.
+    """
     url = fresh(backend, tmp_path)
     database = Database(url)
     run = await _filled(database)
@@ -58,7 +62,16 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
         async with database.transaction() as session:
             await session.execute(text("UPDATE executors SET pid = pid"))
 
+    asked: list[float] = []
+    decided: list[float] = []
+
+    @event.listens_for(Engine, "before_cursor_execute")
+    def on_execute(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO spend"):
+            decided.append(time.perf_counter())
+
     async def reserve(purse: Purse) -> None:
+        asked.append(time.perf_counter())
         found = await purse.reserve(f"step {len(reserved)}", "anthropic:claude-haiku-4-5", 1)
         assert isinstance(found, Reservation), found
         reserved.append(found)
@@ -70,15 +83,18 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
             await session.execute(text("DELETE FROM spend WHERE step LIKE 'step %'"))
 
     times = await _in_turn([empty, written, partial(reserve, money), partial(reserve, guarded)], settle)
+    event.remove(Engine, "before_cursor_execute", on_execute)
+    checks = statistics.median(then - at for at, then in list(zip(asked, decided, strict=True))[1::2])
     print(
         f"\n\nChecks before a call of a model on {backend}, {EVENTS:,} events and {SPEND:,} calls, median of {ROUNDS}"
     )
     _print("an empty call (SELECT 1 in a transaction)", times[0], times[0])
     _print("an empty write that is made durable", times[1], times[0])
-    _print("breakers, budgets and the reservation", times[2], times[0])
-    _print("all checks together", times[3], times[0])
-    _print("  beyond an empty call", times[3] - times[0], times[0])
+    _print("all checks together, up to the decision", checks, times[0])
+    _print("  beyond an empty call", checks - times[0], times[0])
+    _print("with the reservation, made durable", times[3], times[0])
     _print("  beyond an empty write", times[3] - times[1], times[0])
+    _print("the same without guards", times[2], times[0])
     await database.close()
     drop(url)
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from memory import ledger
-from memory.database import Connection, Database, insert_new, plan_once
+from memory.database import PLANNED_ONCE, Connection, Database, insert_new
 from memory.tables import HaltRow
 from tests.databases import Backend, drop, fresh
 
@@ -107,7 +108,7 @@ async def test_what_is_planned_once_ends_with_its_transaction(tmp_path: Path) ->
         return str(connection.exec_driver_sql("SHOW plan_cache_mode").scalar_one())
 
     def once(connection: Connection) -> str:
-        plan_once(connection)
+        connection.execute(select(PLANNED_ONCE))
         return mode(connection)
 
     assert [await database.at_once(each) for each in (mode, once, mode)] == ["auto", "force_generic_plan", "auto"]
