@@ -95,6 +95,15 @@ class OnDraft:
         self._steps = steps
         self._draft = draft
 
+    async def earlier(self) -> Sequence[Exchange]:
+        """The turns that were taken before.
+
+        :raises PatchRefused: what was applied in them may not be applied any more.
+        """
+        earlier = await self._steps.earlier()
+        await self._draft.replay(applied(earlier))
+        return earlier
+
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """The model's next turn."""
         return await self._steps.reason(past)

@@ -58,6 +58,10 @@ Use = Callable[[], Awaitable[Sequence[Result]]]
 class Steps(Protocol):
     """Takes the steps of a loop for a run: asks its limits first, journals each, and finds it again after a crash."""
 
+    async def earlier(self) -> Sequence[Exchange]:
+        """The first turns, if they were taken before; no tool is used again for them, and the loop goes on behind."""
+        ...
+
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """The model's next turn."""
         ...
@@ -86,11 +90,14 @@ class Agent(Generic[A]):
 async def work(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     """Let an agent work until it is done, stuck or stopped."""
     past: list[Exchange] = []
+    earlier = iter(await steps.earlier())
     while not _is_silent(past):
-        turn = await steps.reason(past)
-        if turn.problem is not None:
-            return Stopped(turn.problem, turn.refusal)
-        exchange = await steps.act(past, turn, lambda turn=turn: _use_all(agent, turn.uses))
+        exchange = next(earlier, None)
+        if exchange is None:
+            turn = await steps.reason(past)
+            if turn.problem is not None:
+                return Stopped(turn.problem, turn.refusal)
+            exchange = await steps.act(past, turn, lambda turn=turn: _use_all(agent, turn.uses))
         past.append(exchange)
         value = _handed_in(agent, exchange)
         if value is not None:

@@ -30,28 +30,49 @@ async def keep(database: Database, run: Run, question: str, value: dict[str, Any
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
 
 
+_RESULTS, _ERRORS = "results", "errors"
+
+
+@dataclass(frozen=True)
+class Acted:
+    """An answer that was acted on, and what each tool it used answered: a text, and whether that is an error."""
+
+    value: dict[str, Any]
+    results: Sequence[tuple[str, bool]]
+
+
 async def acted(
     database: Database,
     run: Run,
     phase: Phase,
     question: str,
-    results: Sequence[str],
-    tools: Sequence[tuple[str, bool]],
+    tools: Sequence[str],
+    results: Sequence[tuple[str, bool]],
     now: datetime,
 ) -> None:
     """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
 
-    :param results: what the tools answered, in order.
-    :param tools: name of each, and whether it answered with an error.
+    :param tools: the name of each that was used, in order.
+    :param results: of each: what it answered, and whether that is an error.
     """
     async with database.transaction() as session:
         row = await session.get(AnswerRow, (run.id, question))
         if row is None:
             return
-        row.value = {**row.value, "results": [*results]}
-        for tool, is_error in tools:
+        row.value = {**row.value, _RESULTS: [text for text, _ in results], _ERRORS: [wrong for _, wrong in results]}
+        for tool, (_, is_error) in zip(tools, results, strict=True):
             payload = {"problem": "the call was refused" if is_error else None}
             ledger.tell(session, run.id, EventType.tool_executed, now, source=tool, phase=phase, payload=payload)
+
+
+async def acted_on(database: Database, run: Run) -> dict[str, Acted]:
+    """The answers of a run of which it is known what came of them, by their questions."""
+    kept = await database.at_once(lambda connection: of_run(connection, run.id))
+    return {each.question: _acted(each.value) for each in kept if _ERRORS in each.value}
+
+
+def _acted(value: dict[str, Any]) -> Acted:
+    return Acted(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)))
 
 
 async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:
@@ -68,7 +89,7 @@ SINCE = _OF_RUN.where(AnswerRow.time > bindparam("after"))
 
 def of_run(connection: Connection, run_id: str) -> Sequence[Kept]:
     """Every answer of a run in order."""
-    return kept(connection.execute(_OF_RUN, {"run": run_id}).tuples())
+    return kept(connection.execute(_OF_RUN, {"run": run_id}))
 
 
 def kept(rows: Iterable[tuple[str, dict[str, Any], datetime]]) -> Sequence[Kept]:

@@ -80,7 +80,7 @@ MOVES = select(EventRow.id, EventRow.time, EventRow.type).where(EventRow.trace =
 
 def moves(connection: Connection, trace: str) -> Sequence[Move]:
     """When a run worked and when it waited."""
-    return moved(connection.execute(MOVES, {"run": trace}).tuples())
+    return moved(connection.execute(MOVES, {"run": trace}))
 
 
 def moved(rows: Iterable[tuple[str, datetime, str]]) -> Sequence[Move]:

@@ -9,7 +9,7 @@ from agents.loop import Use
 from agents.models import LanguageModel
 from agents.told import Told
 from agents.tools.tool import Tool
-from agents.turns import Assignment, Exchange, Turn, named, take
+from agents.turns import Assignment, Exchange, Result, Turn, named, take
 from domain.ports import Purse
 from domain.redaction import outgoing
 from domain.runs import Phase, Run
@@ -47,6 +47,19 @@ class AgentSteps:
         self._tools = tools
         self._model = model
 
+    async def earlier(self) -> Sequence[Exchange]:
+        """What this run did of it before it waited for something else."""
+        found = await self._journal.listed(f"done before: {self._assignment.key}", self._done_before)
+        return [Exchange.model_validate(each) for each in found]
+
+    async def _done_before(self) -> JsonValue:
+        kept = await answers.acted_on(self._services.database, self._run)
+        past: list[Exchange] = []
+        while (done := kept.get(self._name(past))) is not None:
+            results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
+            past.append(Exchange(turn=Turn.model_validate(done.value), results=results))
+        return [each.model_dump(mode="json") for each in past]
+
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
 
@@ -64,10 +77,10 @@ class AgentSteps:
 
     async def _act(self, name: str, turn: Turn, use: Use) -> JsonValue:
         exchange = Exchange(turn=turn, results=tuple(await use()))
-        results = [result.text for result in exchange.results]
-        tools = [(used.tool, result.is_error) for used, result in zip(turn.uses, exchange.results, strict=True)]
+        results = [(result.text, result.is_error) for result in exchange.results]
+        tools = [used.tool for used in turn.uses]
         now = self._services.clock.now()
-        await answers.acted(self._services.database, self._run, self._phase, name, results, tools, now)
+        await answers.acted(self._services.database, self._run, self._phase, name, tools, results, now)
         return exchange.model_dump(mode="json")
 
     def _name(self, past: Sequence[Exchange]) -> str:

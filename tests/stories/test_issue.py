@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from agents.scripted import Says, ScriptedModel, Stalls, Uses
+from domain.events import EventType
+from memory import ledger
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.stories.test_planning import Asked, opened, plan
@@ -121,7 +123,10 @@ async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> N
 
 
 async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: ScriptedModel) -> None:
-    """It sees that a test fails, mends it, sees that all pass, and nothing is sent back afterwards."""
+    """It sees that a test fails, mends it, sees that all pass, and nothing is sent back afterwards.
+
+    What it did is not done again when the run goes on behind the review.
+    """
     asked = await opened(read)
     wrong = DIFF.replace("(1 - discount)", "(2 - discount)")
     mended = (
@@ -139,6 +144,10 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
     [commit] = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert commit.message.startswith("Take a discount off the total")
     assert not pull.draft
+    [run] = [each for each in await read.runs() if each.trigger == "issue"]
+    events = await ledger.replay(read.forge.services.database, run.id)
+    used = [each.source for each in events if each.type is EventType.tool_executed]
+    assert used.count("run_tests") == 3
     read.comments(pull)
 
 

@@ -53,6 +53,7 @@ class Journaled:
     """Takes the steps of a loop, and those it knows not again, as after a crash.
 
     :param lost: the numbers of steps whose results are not written down when they are first taken.
+    :param before: what was done before the first step.
     """
 
     draft: Draft
@@ -60,6 +61,10 @@ class Journaled:
     known: list[Exchange] = field(default_factory=list[Exchange])
     lost: set[int] = field(default_factory=set[int])
     purse: OpenPurse = field(default_factory=OpenPurse)
+    before: Sequence[Exchange] = ()
+
+    async def earlier(self) -> Sequence[Exchange]:
+        return self.before
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         if len(past) < len(self.known):
@@ -117,6 +122,10 @@ async def test_another_process_goes_on_with_the_same_draft(mirror: Mirror, autho
         rest = ScriptedModel().when("your task: T1", *_rest_of(steps))
         assert await carried_out(Journaled(other, rest, first.known[:steps])) == Worked.model_validate(WORKED)
         assert other.head == first.draft.head
+        again = Draft(mirror, first.draft.base, AREAS)
+        rest = ScriptedModel().when("your task: T1", *_rest_of(steps))
+        assert await carried_out(Journaled(again, rest, before=first.known[:steps])) == Worked.model_validate(WORKED)
+        assert again.head == first.draft.head
 
 
 def _rest_of(steps: int) -> Sequence[Reply]:

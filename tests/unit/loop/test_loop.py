@@ -45,8 +45,12 @@ class Steps:
 
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
+        self.before: Sequence[Exchange] = ()
         self.names: list[str] = []
         self.past: list[Exchange] = []
+
+    async def earlier(self) -> Sequence[Exchange]:
+        return self.before
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         self.names.append(named(ASSIGNMENT, past, Sum, self.model.language_model))
@@ -60,6 +64,18 @@ class Steps:
 
 def playing(*replies: Any) -> Steps:
     return Steps(ScriptedModel().when("Add the numbers", *replies))
+
+
+async def test_it_goes_on_behind_what_was_done_before() -> None:
+    """With every number of turns taken, up to the work that was handed in; no tool is used for them again."""
+    replies = [Uses([("look", {"of": "egg"})]), Uses([("look", {"of": "tea"})]), {"total": 6}]
+    whole = playing(*replies)
+    await work(ADDER, whole)
+    for taken in range(1, len(replies) + 1):
+        steps = playing(*replies[taken:])
+        steps.before = whole.past[:taken]
+        assert await work(ADDER, steps) == Done(Sum(total=6))
+        assert steps.names == whole.names[taken:]
 
 
 async def test_it_uses_tools_at_once_and_hands_in() -> None:
