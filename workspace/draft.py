@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from domain.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
 from domain.ports import Signature
-from workspace import bases, commits, patching
+from workspace import bases, commits, line_ends, patching
 from workspace.objects import Objects
 from workspace.refusal import PatchRefused
 from workspace.snapshot import Snapshot
@@ -127,9 +127,10 @@ class Draft:
         """The word on the diff by itself; not in the loop's thread, since large ones take a while."""
         try:
             paths = await asyncio.to_thread(patching.paths, diff, self._limits)
+            tree = await bases.of_commit(self._objects, self.head, paths, self._limits.file_bytes)
+            diff = await asyncio.to_thread(line_ends.kept, diff, tree)
         except PatchRefused as refused:
             return Judged(None, refused.violations)
-        tree = await bases.of_commit(self._objects, self.head, paths, self._limits.file_bytes)
         return await asyncio.to_thread(judge, diff, tree, self._areas, self._limits)
 
     async def _validated(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:

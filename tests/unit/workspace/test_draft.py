@@ -23,6 +23,13 @@ DELETE = (
 )
 
 
+def _returned(diff: bytes, *lines: bytes) -> bytes:
+    """The diff with a carriage return at each line of its hunk, or at those with one of these contents."""
+    head, _, body = diff.partition(b" @@\n")
+    ended = (line + b"\r" if line and (not lines or line[1:] in lines) else line for line in body.split(b"\n"))
+    return head + b" @@\n" + b"\n".join(ended)
+
+
 async def begun(mirror: Mirror, author: Author, areas: Areas = FREE, limits: PatchLimits | None = None) -> Draft:
     """A draft on a new commit of FILES and whatever else the author has in the tree."""
     base = author.commit(FILES)
@@ -66,6 +73,58 @@ async def test_files_are_changed_made_and_deleted(mirror: Mirror, author: Author
     )
     assert await content(mirror, draft.head, "src/a.py") == b"one\n2\n3\n"
     assert await mirror.follows(draft.head, draft.base)
+
+
+RETURNS = {
+    "a diff without returns": (b"1\r\n2\r\n3\r\n", EDIT, b"one\r\n2\r\n3\r\n"),
+    "a diff with returns": (b"1\r\n2\r\n3\r\n", _returned(EDIT), b"one\r\n2\r\n3\r\n"),
+    "the last line is not ended": (
+        b"1\r\n2\r\n3",
+        hunk("src/a.py", "@@ -1,3 +1,3 @@\n-1\n+one\n 2\n 3\n\\ No newline at end of file\n"),
+        b"one\r\n2\r\n3",
+    ),
+    "the last line is changed": (
+        b"1\r\n2",
+        hunk("src/a.py", "@@ -1,2 +1,3 @@\n 1\n-2\n\\ No newline at end of file\n+two\n+3\n"),
+        b"1\r\ntwo\r\n3\r\n",
+    ),
+    "an empty line lost its space": (
+        b"1\r\n\r\n3\r\n",
+        hunk("src/a.py", "@@ -1,3 +1,3 @@\n-1\n+one\n\n 3\n"),
+        b"one\r\n\r\n3\r\n",
+    ),
+    "two hunks": (
+        b"".join(b"%d\r\n" % number for number in range(1, 10)),
+        hunk("src/a.py", "@@ -1,2 +1,3 @@\n 1\n+x\n 2\n@@ -8,2 +9,2 @@\n-8\n+y\n 9\n"),
+        b"1\r\nx\r\n" + b"".join(b"%d\r\n" % number for number in range(2, 8)) + b"y\r\n9\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RETURNS)
+async def test_a_file_keeps_its_carriage_returns(mirror: Mirror, author: Author, case: str) -> None:
+    """Which no model writes, since none sees them."""
+    before, diff, after = RETURNS[case]
+    base = author.commit({"src/a.py": before, "src/b.py": b"b\r\n"})
+    await mirror.fetch(base, base, 7)
+    draft = Draft(mirror, base, FREE)
+    judged = await draft.apply(diff + DELETE + MAKE)
+    assert judged.violations == ()
+    assert await content(mirror, draft.head, "src/a.py") == after
+    assert await content(mirror, draft.head, "src/new/c.py") == b"c\n"
+    assert "src/b.py" not in await listed(mirror, draft.head)
+    rebuilt = again(draft, mirror)
+    await rebuilt.replay([diff + DELETE + MAKE])
+    assert rebuilt.head == draft.head
+
+
+async def test_a_file_with_both_line_ends_is_changed_by_what_it_holds_only(mirror: Mirror, author: Author) -> None:
+    base = author.commit({"src/a.py": b"1\r\n2\n3\r\n"})
+    await mirror.fetch(base, base, 7)
+    draft = Draft(mirror, base, FREE)
+    assert await constraints(draft, EDIT) == {"base"}
+    assert (await draft.apply(_returned(EDIT, b"1", b"one", b"3"))).change is not None
+    assert await content(mirror, draft.head, "src/a.py") == b"one\r\n2\n3\r\n"
 
 
 async def test_each_diff_is_written_against_what_the_ones_before_left(mirror: Mirror, author: Author) -> None:
