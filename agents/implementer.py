@@ -15,6 +15,7 @@ from domain.neutral import visible
 from domain.plan import Plan, Task, TaskId, Words
 from domain.work import ToFix
 from workspace.draft import Draft
+from workspace.refusal import PatchRefused
 
 Redact = Callable[[str], str]
 
@@ -96,12 +97,15 @@ class OnDraft:
         self._draft = draft
 
     async def earlier(self) -> Sequence[Exchange]:
-        """The turns that were taken before.
+        """The turns that were taken before; none where what they applied may not be applied any more.
 
-        :raises PatchRefused: what was applied in them may not be applied any more.
+        Then the agent is answered anew, by tools that say what is wrong.
         """
         earlier = await self._steps.earlier()
-        await self._draft.replay(applied(earlier))
+        try:
+            await self._draft.replay(applied(earlier))
+        except PatchRefused:
+            return ()
         return earlier
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:

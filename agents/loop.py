@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
@@ -90,19 +91,23 @@ class Agent(Generic[A]):
 async def work(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     """Let an agent work until it is done, stuck or stopped."""
     past: list[Exchange] = []
-    earlier = iter(await steps.earlier())
+    earlier = deque(await steps.earlier())
     while not _is_silent(past):
-        exchange = next(earlier, None)
-        if exchange is None:
-            turn = await steps.reason(past)
-            if turn.problem is not None:
-                return Stopped(turn.problem, turn.refusal)
-            exchange = await steps.act(past, turn, lambda turn=turn: _use_all(agent, turn.uses))
+        exchange = earlier.popleft() if earlier else await _next(agent, steps, past)
+        if isinstance(exchange, Stopped):
+            return exchange
         past.append(exchange)
         value = _handed_in(agent, exchange)
         if value is not None:
             return Done(value, past)
     return Stuck(f"The model said something {SILENT} times in a row without doing anything.")
+
+
+async def _next(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exchange | Stopped:
+    turn = await steps.reason(past)
+    if turn.problem is not None:
+        return Stopped(turn.problem, turn.refusal)
+    return await steps.act(past, turn, lambda: _use_all(agent, turn.uses))
 
 
 def _is_silent(past: Sequence[Exchange]) -> bool:

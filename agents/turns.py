@@ -116,9 +116,12 @@ async def take(
 
 
 def named(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:
-    """A name of everything the model sees in this turn, by which its answer is found again."""
+    """A name of the assignment and of everything the model sees in this turn, by which its answer is found again.
+
+    Another assignment is another one, also where its words are the same: what came of the first changed the files.
+    """
     seen = [(_what(each.turn), each.results) for each in past]
-    return digest(model.name, assignment.instructions, assignment.content, schema.__name__, seen)
+    return digest(model.name, assignment.key, assignment.instructions, assignment.content, schema.__name__, seen)
 
 
 def _what(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:

@@ -1,6 +1,8 @@
 """The shape of a call: what a provider is sent, and what an answer must look like."""
 
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -77,7 +79,7 @@ def parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) ->
     tool = ToolDefinition(
         name=REPORT,
         description="Hand in the answer.",
-        parameters_json_schema=_slim(schema.model_json_schema(), _WORDS),
+        parameters_json_schema=_schema(schema, _WORDS),
         kind="output",
     )
     return ModelRequestParameters(
@@ -86,9 +88,7 @@ def parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) ->
 
 
 def tool(name: str, description: str, arguments: type[BaseModel]) -> ToolDefinition:
-    return ToolDefinition(
-        name=name, description=description, parameters_json_schema=_slim(arguments.model_json_schema(), _TITLES)
-    )
+    return ToolDefinition(name=name, description=description, parameters_json_schema=_schema(arguments, _TITLES))
 
 
 def text_of(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
@@ -117,12 +117,19 @@ _TITLES = frozenset({"title"})
 _WORDS = _TITLES | {"description", "default"}
 
 
-def _slim(schema: dict[str, Any], without: frozenset[str]) -> dict[str, Any]:
+def _schema(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
+    """A JSON schema of the caller's own; it is made once, since it is sent with every turn of an agent."""
+    return deepcopy(_slim(model, without))
+
+
+@cache
+def _slim(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
     """A JSON schema with its definitions in their places, and without what costs tokens and says nothing here.
 
-    :param schema: of a model that does not contain itself.
+    :param model: one that does not contain itself.
     :param without: the words of the schema language that are left out.
     """
+    schema = model.model_json_schema()
     definitions = cast(dict[str, JsonValue], schema.get("$defs", {}))
     there: JsonValue = {key: value for key, value in schema.items() if key != "$defs"}
     return cast(dict[str, Any], _in_place(there, definitions, without))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, delete, literal, select
 
 from domain.events import EventType
 from domain.runs import Phase, Run
@@ -82,7 +82,9 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-_OF_RUN = select(AnswerRow.question, AnswerRow.value, AnswerRow.time).where(AnswerRow.run_id == bindparam("run"))
+_OF_RUN = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), AnswerRow.value).where(
+    AnswerRow.run_id == bindparam("run")
+)
 SINCE = _OF_RUN.where(AnswerRow.time > bindparam("after"))
 """What models answered in a ``run`` ``after`` a moment, in no order; :func:`kept` understands the rows."""
 
@@ -92,9 +94,10 @@ def of_run(connection: Connection, run_id: str) -> Sequence[Kept]:
     return kept(connection.execute(_OF_RUN, {"run": run_id}))
 
 
-def kept(rows: Iterable[tuple[str, dict[str, Any], datetime]]) -> Sequence[Kept]:
-    """Answers in order, by their questions, values and times."""
-    return sorted((Kept(*row) for row in rows), key=lambda each: (each.at, each.question))
+def kept(rows: Iterable[Sequence[Any]]) -> Sequence[Kept]:
+    """Answers in order, by the rows of :data:`SINCE`."""
+    found = (Kept(question, value, at) for question, at, _, value in rows)
+    return sorted(found, key=lambda each: (each.at, each.question))
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

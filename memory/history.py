@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import literal, null, union_all
+from sqlalchemy import literal, union_all
 
 from domain.gates import Gate
 from domain.runs import Run
@@ -13,7 +13,6 @@ from memory import answers, gates, ledger, totals
 from memory.answers import Kept
 from memory.database import Connection
 from memory.permits import Standing
-from memory.tables import EventRow, SpendRow
 from memory.totals import Sums
 from safety.breakers import Call, Move
 from safety.guards import let_go_on
@@ -36,11 +35,11 @@ class History:
     calls: Sequence[Call]
 
 
-_ANSWER, _MOVE, _CALL = "answer", "move", "call"
+_ANSWERS, _MOVES, _CALLS = range(3)
 _LOOK = union_all(
-    answers.SINCE.add_columns(null(), literal(_ANSWER)),
-    ledger.MOVES.with_only_columns(EventRow.id, null(), EventRow.time, EventRow.type, literal(_MOVE)),
-    totals.RECENT.with_only_columns(SpendRow.id, null(), SpendRow.settled_at, SpendRow.outcome, literal(_CALL)),
+    answers.SINCE.add_columns(literal(_ANSWERS)),
+    ledger.MOVES.add_columns(literal(_MOVES)),
+    totals.RECENT.add_columns(literal(_CALLS)),
 )
 
 
@@ -52,13 +51,11 @@ def of_run(connection: Connection, run: Run, sums: Sums, provider: str, recently
     """
     asked = gates.asked_by(connection, run.id) if sums.gates else ()
     wanted = {"run": run.id, "repository": run.repository.id, "after": _since(asked)}
-    rows = connection.execute(_LOOK, wanted | totals.since(recently, provider)).all()
-    found: dict[str, list[Any]] = {_ANSWER: [], _MOVE: [], _CALL: []}
-    for key, value, at, what, kind in rows:
-        found[kind].append((key, value, at) if kind == _ANSWER else (key, at, what))
-    return History(
-        sums.standing, asked, answers.kept(found[_ANSWER]), ledger.moved(found[_MOVE]), totals.ended(found[_CALL])
-    )
+    found: list[list[Sequence[Any]]] = [[], [], []]
+    for row in connection.execute(_LOOK, wanted | totals.since(recently, provider)).all():
+        found[int(row[-1])].append(row[:-1])
+    kept, moved, ended = answers.kept(found[_ANSWERS]), ledger.moved(found[_MOVES]), totals.ended(found[_CALLS])
+    return History(sums.standing, asked, kept, moved, ended)
 
 
 def _since(asked: Sequence[Gate]) -> datetime:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, null, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -74,7 +75,7 @@ _MOVES: dict[str, bool] = {
 }
 
 
-MOVES = select(EventRow.id, EventRow.time, EventRow.type).where(EventRow.trace == bindparam("run"), IS_MOVE)
+MOVES = select(EventRow.id, EventRow.time, EventRow.type, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
 """When a ``run`` worked and when it waited, in no order; :func:`moved` understands the rows."""
 
 
@@ -83,9 +84,9 @@ def moves(connection: Connection, trace: str) -> Sequence[Move]:
     return moved(connection.execute(MOVES, {"run": trace}))
 
 
-def moved(rows: Iterable[tuple[str, datetime, str]]) -> Sequence[Move]:
-    """The moves of a run, by the ids, times and types of their events."""
-    return [Move(time, _MOVES[kind]) for _, time, kind in sorted(rows) if kind in _MOVES]
+def moved(rows: Iterable[Sequence[Any]]) -> Sequence[Move]:
+    """Moves in order, by the rows of :data:`MOVES`."""
+    return [Move(at, _MOVES[kind]) for _, at, kind, _ in sorted(rows, key=itemgetter(0)) if kind in _MOVES]
 
 
 async def snapshot(database: Database, trace: str) -> dict[EventType, int]:

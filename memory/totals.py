@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import String, and_, bindparam, func, select
+from sqlalchemy import String, and_, bindparam, func, null, select
 
 from domain.money import Outcome, Slice, Totals
 from domain.runs import Phase, Run
@@ -63,7 +63,7 @@ _SUMS = select(
 )
 _OF_INSTALLATION = _AMOUNT.where(_TODAY)
 _PREFIX = bindparam("prefix", type_=String)
-RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome).where(
+RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).where(
     SpendRow.repository_id == bindparam("repository"),
     SpendRow.day >= bindparam("first_day"),
     SpendRow.settled_at > bindparam("since"),
@@ -117,9 +117,9 @@ def since(moment: datetime, provider: str) -> dict[str, object]:
     return {"first_day": day(moment), "since": moment, "prefix": f"{provider}:"}
 
 
-def ended(rows: Iterable[tuple[str, datetime, str]]) -> Sequence[Call]:
-    """The calls, by their ids, ends and outcomes."""
-    return [Call(at, outcome != Outcome.answered.value) for _, at, outcome in rows]
+def ended(rows: Iterable[Sequence[Any]]) -> Sequence[Call]:
+    """Calls, by the rows of :data:`RECENT`."""
+    return [Call(at, outcome != Outcome.answered.value) for _, at, outcome, _ in rows]
 
 
 def slice_of(run_id: str, phase: Phase) -> str:

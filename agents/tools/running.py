@@ -19,7 +19,7 @@ _SAME = "Nothing changed since you last asked, so it is the same:"
 _OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
 MOST = 6
-"""Runs that one task may have: nothing else bounds them within a turn."""
+"""Runs that one task may have before it waits for people: nothing else bounds them within a turn."""
 SECONDS = 300.0
 """What one may take, with its set-up and what is repeated."""
 

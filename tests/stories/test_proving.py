@@ -67,6 +67,16 @@ async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
 
 
+async def test_the_same_finding_is_mended_anew(read: Story, model: ScriptedModel) -> None:
+    """The second time the words are those of the first; the files are not, and so the model is asked again."""
+    beside = "--- /dev/null\n+++ b/shop/rates.py\n@@ -0,0 +1,1 @@\n+TAX = 1\n"
+    model.when(MEND, patches(beside), MENDED, patches(change("discont", "discount")), MENDED)
+    _, pull = await asked_for(read, model, WRONG)
+    assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2]
+    assert not pull.draft
+    assert await ended(read) == ("completed", "proposed")
+
+
 async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedModel) -> None:
     """And may have it tried once more, with a word of advice."""
     names = ["discont", "discnt", "dscount", "discoun"]
@@ -93,6 +103,16 @@ async def test_an_attempt_that_changes_nothing_is_not_repeated(read: Story, mode
     assert f"#{pull.number} stays a draft" in asked.status
     assert await ended(read) == ("failed", "stuck")
     assert pull.draft
+
+
+async def test_advice_after_an_attempt_that_changed_nothing_is_heard(read: Story, model: ScriptedModel) -> None:
+    model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
+    asked, pull = await asked_for(read, model, WRONG)
+    model.when(MEND, patches(change("discont", "discount")), MENDED)
+    await asked.says(asked.alice, "/forge approve with: it is spelled like the argument")
+    assert "it is spelled like the argument" in model.calls[-1].content
+    assert await ended(read) == ("completed", "proposed")
+    read.comments(pull)
 
 
 async def test_a_person_who_pushes_has_the_branch(read: Story, model: ScriptedModel) -> None:

@@ -86,6 +86,20 @@ async def test_a_call_is_reserved_at_its_worst_and_settled_at_what_it_cost(datab
     assert not await unaccounted(database)
 
 
+async def test_what_a_reservation_looks_up_is_planned_once(database: Database):
+    """On PostgreSQL, and only until it ends: others use the connection for what needs plans for its values."""
+    modes: list[str] = []
+
+    def look(connection: Connection, _known: History | None = None, _now: datetime | None = None) -> None:
+        if database.dialect == "postgresql":
+            modes.append(str(connection.exec_driver_sql("SHOW plan_cache_mode").scalar_one()))
+
+    mine = StoredPurse(database, run(), Phase.review, DEAR, MovableClock(), before=look)
+    await reserved(mine, 10)
+    await database.at_once(look)
+    assert modes == (["force_generic_plan", "auto"] if database.dialect == "postgresql" else [])
+
+
 async def test_missing_usage_costs_the_reservation(database: Database):
     mine = purse(database, run())
     await mine.settle(await reserved(mine, 50_000), Receipt(outcome=Outcome.answered, amount=None))
