@@ -3,9 +3,9 @@
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -20,7 +20,7 @@ from domain.money import NO_CEILINGS, Limits, Outcome, Receipt, Reservation
 from domain.ports import Purse
 from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
 from memory import answers
-from memory.database import Database
+from memory.database import Connection, Database
 from memory.spend import StoredPurse
 from memory.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
 from pipeline.journal import WorkflowJournal
@@ -42,8 +42,8 @@ TYPES = [EventType.tool_executed, EventType.budget_reserved, EventType.budget_se
 async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     """From halt to reservation, as it is asked before each call; a bare read and a bare write beside it.
 
-    The checks are done when the first row of the reservation is written; that and the commit is what it costs to hold
-    the money.
+    The checks are done when the first row of the reservation is written, as a bare read is when it is answered; that
+    row and the commit are what it costs to hold the money.
     """
     url = fresh(backend, tmp_path)
     database = Database(url)
@@ -54,15 +54,7 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     money = StoredPurse(database, run, Phase.review, PLENTY, SystemClock())
     reserved: list[Reservation] = []
 
-    async def empty() -> None:
-        async with database.transaction() as session:
-            await session.execute(text("SELECT 1"))
-
-    async def written() -> None:
-        async with database.transaction() as session:
-            await session.execute(text("UPDATE executors SET pid = pid"))
-
-    asked: list[float] = []
+    taken: dict[str, list[float]] = defaultdict(list)
     decided: list[float] = []
 
     @event.listens_for(Engine, "before_cursor_execute")
@@ -70,9 +62,25 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
         if statement.startswith("INSERT INTO spend"):
             decided.append(time.perf_counter())
 
-    async def reserve(purse: Purse) -> None:
-        asked.append(time.perf_counter())
+    async def read() -> None:
+        def ask(connection: Connection) -> float:
+            connection.execute(text("SELECT 1")).all()
+            return time.perf_counter()
+
+        began = time.perf_counter()
+        answered = await database.at_once(ask)
+        taken["read"].append(answered - began)
+
+    async def write() -> None:
+        began = time.perf_counter()
+        await database.at_once(lambda connection: connection.execute(text("UPDATE executors SET pid = pid")))
+        taken["write"].append(time.perf_counter() - began)
+
+    async def reserve(purse: Purse, name: str) -> None:
+        began = time.perf_counter()
         found = await purse.reserve(f"step {len(reserved)}", "anthropic:claude-haiku-4-5", 1)
+        taken[name].append(time.perf_counter() - began)
+        taken[f"{name} decided"].append(decided[-1] - began)
         assert isinstance(found, Reservation), found
         reserved.append(found)
 
@@ -82,19 +90,26 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
         async with database.transaction() as session:  # an iteration is one call: the limit of calls is not the matter
             await session.execute(text("DELETE FROM spend WHERE step LIKE 'step %'"))
 
-    times = await _in_turn([empty, written, partial(reserve, money), partial(reserve, guarded)], settle)
-    event.remove(Engine, "before_cursor_execute", on_execute)
-    checks = statistics.median(then - at for at, then in list(zip(asked, decided, strict=True))[1::2])
+    try:
+        for _ in range(ROUNDS):  # in turn, so that what else the machine does hits all of them
+            await read()
+            await write()
+            await reserve(money, "without guards")
+            await reserve(guarded, "all")
+            await settle()
+    finally:
+        event.remove(Engine, "before_cursor_execute", on_execute)
+    median = {name: statistics.median(each) for name, each in taken.items()}
     print(
         f"\n\nChecks before a call of a model on {backend}, {EVENTS:,} events and {SPEND:,} calls, median of {ROUNDS}"
     )
-    _print("an empty call (SELECT 1 in a transaction)", times[0], times[0])
-    _print("an empty write that is made durable", times[1], times[0])
-    _print("all checks together, up to the decision", checks, times[0])
-    _print("  beyond an empty call", checks - times[0], times[0])
-    _print("with the reservation, made durable", times[3], times[0])
-    _print("  beyond an empty write", times[3] - times[1], times[0])
-    _print("the same without guards", times[2], times[0])
+    _print("an empty call: SELECT 1, answered", median["read"], median["read"])
+    _print("all checks together, decided", median["all decided"], median["read"])
+    _print("  beyond an empty call", median["all decided"] - median["read"], median["read"])
+    _print("the same without guards", median["without guards decided"], median["read"])
+    _print("an empty write, durable", median["write"], median["write"])
+    _print("all checks and the reservation, durable", median["all"], median["write"])
+    _print("  beyond an empty write", median["all"] - median["write"], median["write"])
     await database.close()
     drop(url)
 
@@ -225,20 +240,6 @@ async def _insert(
     for start in range(0, len(rows), 5_000):
         async with database.transaction() as session:
             await session.execute(insert(table), [*rows[start : start + 5_000]])
-
-
-async def _in_turn(
-    measured: Sequence[Callable[[], Awaitable[None]]], after: Callable[[], Awaitable[None]]
-) -> list[float]:
-    """The median seconds of each, taken in turn so that what else the machine does hits all of them."""
-    times: list[list[float]] = [[] for _ in measured]
-    for _ in range(ROUNDS):
-        for call, taken in zip(measured, times, strict=True):
-            started = time.perf_counter()
-            await call()
-            taken.append(time.perf_counter() - started)
-        await after()
-    return [statistics.median(taken) for taken in times]
 
 
 def _moment(stored: str | datetime) -> datetime:
