@@ -18,7 +18,7 @@ def kept(diff: bytes, tree: Tree) -> bytes:
     lines = diff.split(b"\n")
     for patch in hunks.read(diff):
         if _lacks_returns(patch, tree):
-            for at in _ended(patch, lines):
+            for at in _ended(patch):
                 lines[at] = (lines[at] or b" ") + b"\r"
     return b"\n".join(lines)
 
@@ -33,7 +33,7 @@ def _lacks_returns(patch: FilePatch, tree: Tree) -> bool:
     return 0 < content.count(b"\n") == content.count(b"\r\n")
 
 
-def _ended(patch: FilePatch, lines: list[bytes]) -> Iterator[int]:
+def _ended(patch: FilePatch) -> Iterator[int]:
     """The numbers, from 0, of the lines of its hunks that end at a line feed in the file."""
     for hunk in patch.hunks:
         at = hunk.line  # the one below its header
