@@ -157,17 +157,25 @@ _NEIGHBOUR = re.compile(
     re.IGNORECASE,
 )
 _LINE_AROUND = 200  # characters
+_ULID = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}")  # the form of Forge's ids
+_ULID_SIZE = 26  # characters
 
 
 def is_assigned_value(match: re.Match[str]) -> bool:
     """Whether what stands behind a name like ``password`` is a value, not a name, a type, a path or a template."""
     quoted = match["quoted"]
     value: str = quoted if quoted is not None else match["plain"]
-    if _TEMPLATE.search(value) or _PATH.fullmatch(value):
+    if _ends_an_id(match) or _TEMPLATE.search(value) or _PATH.fullmatch(value):
         return False
     if quoted is None:
         return _is_random(value) or (_in_connection_string(match) and not value.startswith("="))
     return sum(bool(re.search(kind, value)) for kind in (r"[A-Za-z]", r"\d", r"[^\w.,()\[\]-]")) >= 2
+
+
+def _ends_an_id(match: re.Match[str]) -> bool:
+    """Whether what looks like a name is how a ULID happens to end: one in 32,768 ends with PWD."""
+    end = match.end("name")
+    return end >= _ULID_SIZE and _ULID.fullmatch(match.string, end - _ULID_SIZE, end) is not None
 
 
 def _is_random(value: str) -> bool:

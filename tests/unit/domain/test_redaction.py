@@ -82,6 +82,7 @@ CREDENTIALS = [
     ("password", "api_key: ", "8fJ2kLm9QwZx71", "\n"),
     ("password", '{"client_secret": "', some(20) + "1", '"}'),
     ("password", 'String password = "', "Tr0ub4dor&3x", '";'),
+    ("password", "X01M81QNR3W3APHYKPMR79QWPWD: ", "8fJ2kLm9QwZx71", ""),
     ("private key", "key:\n", PEM, "\n"),
 ]
 
@@ -95,6 +96,8 @@ HARMLESS = [
     "github.com/pkg/errors v0.9.1 h1:" + some(43) + "=",
     f"<img src='data:image/png;base64,{some(400, LETTERS + '+/')}=='>",
     "<!-- forge:review:01J9ZQ4T7M8K5N3P2R6S1V0WXY:" + some(24, HEX) + " -->",
+    "<!-- forge:merge:01M81QNR3W3APHYKPMR79QWPWD:" + some(40, HEX) + " -->",
+    '{"01M81QNR3W3APHYKPMR7SECRET": "9d1f-42!"}',
     "-----BEGIN CERTIFICATE-----\n" + "\n".join(KEY_LINES) + "\n-----END CERTIFICATE-----",
     "-----BEGIN PUBLIC KEY-----\n" + "\n".join(KEY_LINES) + "\n-----END PUBLIC KEY-----",
     'if line.startswith("-----BEGIN RSA ' + 'PRIVATE KEY-----"): raise ValueError("no private key here")',
