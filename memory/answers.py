@@ -1,7 +1,7 @@
 """Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,25 +12,31 @@ from domain.runs import Phase, Run
 from memory import ledger
 from memory.database import Connection, Database, upsert
 from memory.tables import AnswerRow, RunRow
+from safety import loops
+from safety.loops import Iteration, Step
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One answer, as JSON, the digest of its question, and when it came."""
+class Turn:
+    """What guards see of one answer, the digest of its question, and when it came.
+
+    :param key: of the step that asked.
+    """
 
     question: str
-    value: dict[str, Any]
+    key: str
+    step: Step
     at: datetime
 
 
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
     """Keep an answer; a later one to the same question takes its place."""
-    values = {"run_id": run.id, "question": question, "value": value, "time": now}
+    values = {"run_id": run.id, "question": question, "value": value, "turn": _seen(question, value), "time": now}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
 
 
-_RESULTS, _ERRORS = "results", "errors"
+_KEY, _STEP, _RESULTS, _ERRORS = "key", "step", "results", "errors"
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ async def acted(
         if row is None:
             return
         row.value = {**row.value, _RESULTS: [text for text, _ in results], _ERRORS: [wrong for _, wrong in results]}
+        row.turn = _seen(question, row.value)
         for tool, (_, is_error) in zip(tools, results, strict=True):
             payload = {"problem": "the call was refused" if is_error else None}
             ledger.tell(session, run.id, EventType.tool_executed, now, source=tool, phase=phase, payload=payload)
@@ -67,8 +74,10 @@ async def acted(
 
 async def acted_on(database: Database, run: Run) -> dict[str, Acted]:
     """The answers of a run of which it is known what came of them, by their questions."""
-    kept = await database.at_once(lambda connection: of_run(connection, run.id))
-    return {each.question: _acted(each.value) for each in kept if _ERRORS in each.value}
+    kept = select(AnswerRow.question, AnswerRow.value).where(AnswerRow.run_id == run.id)
+    async with database.transaction() as session:
+        rows = (await session.execute(kept)).all()
+    return {question: _acted(value) for question, value in rows if _ERRORS in value}
 
 
 def _acted(value: dict[str, Any]) -> Acted:
@@ -82,22 +91,37 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-_OF_RUN = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), AnswerRow.value).where(
-    AnswerRow.run_id == bindparam("run")
+TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), AnswerRow.turn.label("value")).where(
+    AnswerRow.run_id == bindparam("run"), AnswerRow.turn.is_not(None)
 )
-SINCE = _OF_RUN.where(AnswerRow.time > bindparam("after"))
-"""What models answered in a ``run`` ``after`` a moment, in no order; :func:`kept` understands the rows."""
+"""What guards see of a ``run``, in no order; :func:`turns` understands the rows."""
 
 
-def of_run(connection: Connection, run_id: str) -> Sequence[Kept]:
-    """Every answer of a run in order."""
-    return kept(connection.execute(_OF_RUN, {"run": run_id}))
+def turns(rows: Iterable[Sequence[Any]]) -> Sequence[Turn]:
+    """Turns in order, by the rows of :data:`TURNS`."""
+    ordered = sorted(rows, key=lambda row: (row[1], row[0]))
+    return [Turn(question, turn[_KEY], Step(**turn[_STEP]), at) for question, at, _, turn in ordered]
 
 
-def kept(rows: Iterable[Sequence[Any]]) -> Sequence[Kept]:
-    """Answers in order, by the rows of :data:`SINCE`."""
-    found = (Kept(question, value, at) for question, at, _, value in rows)
-    return sorted(found, key=lambda each: (each.at, each.question))
+def of_run(connection: Connection, run_id: str) -> Sequence[Turn]:
+    """Every turn of a run in order."""
+    return turns(connection.execute(TURNS, {"run": run_id}))
+
+
+def iteration(question: str, value: dict[str, Any]) -> Iteration:
+    """An answer as one turn: what was asked is the action, or the tools an agent used."""
+    problem = str(value.get("problem") or "")
+    if "uses" not in value:
+        return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
+    used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
+    return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), problem)
+
+
+def _seen(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
+    """What is kept of a turn beside its answer; nothing of what no model was asked for in a step."""
+    if _KEY not in value:
+        return None
+    return {_KEY: value[_KEY], _STEP: asdict(loops.step(iteration(question, value)))}
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

@@ -1,63 +1,70 @@
-"""Brings all that breakers and guards need to know of a run in one look, since it is asked before each call."""
+"""Brings all that breakers, budgets and guards know of a run in one look, since they are asked before each call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import literal, union_all
+from sqlalchemy import Integer, literal_column, select, true, union_all
 
 from domain.gates import Gate
 from domain.runs import Run
 from memory import answers, gates, ledger, totals
-from memory.answers import Kept
+from memory.answers import Turn
 from memory.database import Connection
-from memory.permits import Standing
 from memory.totals import Sums
 from safety.breakers import Call, Move
 from safety.guards import let_go_on
 
-_EVER = datetime.fromtimestamp(0, UTC)
-
 
 @dataclass(frozen=True)
 class History:
-    """What holds for a run, what it asked, what models answered, and when it worked and when it waited.
+    """What holds for a run and counts for it, its turns, and when it worked and when it waited.
 
-    :param answers: since a person last let the run go on.
+    :param turns: since a person last let the run go on.
     :param calls: of the provider, recently, by any run of the repository.
     """
 
-    standing: Standing
+    sums: Sums
     gates: Sequence[Gate]
-    answers: Sequence[Kept]
+    turns: Sequence[Turn]
     moves: Sequence[Move]
     calls: Sequence[Call]
 
 
-_ANSWERS, _MOVES, _CALLS = range(3)
-_LOOK = union_all(
-    answers.SINCE.add_columns(literal(_ANSWERS)),
-    ledger.MOVES.add_columns(literal(_MOVES)),
-    totals.RECENT.add_columns(literal(_CALLS)),
-)
+_TURNS, _MOVES, _CALLS = range(3)
+_SUMS = totals.SUMS.subquery()
+_PAST = union_all(
+    answers.TURNS.add_columns(literal_column(str(_TURNS), Integer).label("kind")),
+    ledger.MOVES.add_columns(literal_column(str(_MOVES), Integer)),
+    totals.RECENT.add_columns(literal_column(str(_CALLS), Integer)),
+).subquery()
+_LOOK = select(*_PAST.c, *_SUMS.c).select_from(_SUMS.outerjoin(_PAST, true()))
+_KIND = len(_PAST.c) - 1
 
 
-def of_run(connection: Connection, run: Run, sums: Sums, provider: str, recently: datetime) -> History:
+def of_run(connection: Connection, run: Run, asked: dict[str, object], installation: int) -> History:
     """The history of a run.
 
-    :param sums: what was looked up of it in this transaction.
-    :param recently: since when calls of the provider count.
+    :param asked: what :func:`memory.totals.of_call` and :func:`memory.totals.since` say.
+    :param installation: what its repositories spent today, in micro-USD.
     """
-    asked = gates.asked_by(connection, run.id) if sums.gates else ()
-    wanted = {"run": run.id, "repository": run.repository.id, "after": _since(asked)}
+    rows = connection.execute(_LOOK, asked).all()
     found: list[list[Sequence[Any]]] = [[], [], []]
-    for row in connection.execute(_LOOK, wanted | totals.since(recently, provider)).all():
-        found[int(row[-1])].append(row[:-1])
-    kept, moved, ended = answers.kept(found[_ANSWERS]), ledger.moved(found[_MOVES]), totals.ended(found[_CALLS])
-    return History(sums.standing, asked, kept, moved, ended)
+    for row in rows:
+        kind: int | None = row[_KIND]
+        if kind is not None:
+            found[kind].append(row[:_KIND])
+    sums = totals.sums(rows[0][_KIND + 1 :], installation)
+    known = gates.asked_by(connection, run.id) if sums.gates else ()
+    return History(
+        sums=sums,
+        gates=known,
+        turns=_since(known, answers.turns(found[_TURNS])),
+        moves=ledger.moved(found[_MOVES]),
+        calls=totals.ended(found[_CALLS]),
+    )
 
 
-def _since(asked: Sequence[Gate]) -> datetime:
-    last = let_go_on(asked)
-    return _EVER if last is None else last.at
+def _since(known: Sequence[Gate], turns: Sequence[Turn]) -> Sequence[Turn]:
+    last = let_go_on(known)
+    return turns if last is None else [each for each in turns if each.at > last.at]

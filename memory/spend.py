@@ -34,7 +34,7 @@ from memory import circuits, history, ledger, totals
 from memory.database import PLANNED_ONCE, Connection, Database, upsert
 from memory.history import History
 from memory.tables import BudgetRow, SpendRow
-from memory.totals import RESERVED, Sums
+from memory.totals import RESERVED
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
 from safety.breakers import Circuit, settled
@@ -107,42 +107,48 @@ class StoredPurse:
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
         _take_turn(connection, self._run.repository.installation_id)
-        sums = self._sums(connection, now, step, provider)
-        if sums.open:
+        known = self._known(connection, step, provider, now)
+        if known.sums.open:
             self._give_up(connection, step, now)
-        recently = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
-        known = history.of_run(connection, self._run, sums, provider, recently)
+            known = self._known(connection, step, provider, now)
         stopped = self._before(connection, known, now)
         if stopped is not None:
             return stopped
-        facts = self._facts(sums, known, step)
-        asked = allowance(amount, facts, self._within(sums.granted), self._ceilings, self._breakers, now)
+        limits = self._within(known.sums.granted)
+        facts = self._facts(known, step)
+        asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
             circuits.store(connection, self._run.repository.id, provider, asked.circuit)
         self._tell_breakers(connection, asked, facts.circuit, now)
         if asked.refusal is not None:
             self._tell(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
             return asked.refusal
-        self._tell_half(connection, uses(sums.totals, self._within(sums.granted), self._phase), now)
+        self._tell_half(connection, uses(facts.totals, limits, self._phase), now)
         reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
         connection.execute(_INSERT, self._row(reservation, step, model, now))
         told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
         self._tell(connection, EventType.budget_reserved, now, told)
         return reservation
 
-    def _sums(self, connection: Connection, now: datetime, step: str = "", provider: str = "") -> Sums:
-        has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
-        return totals.of_call(connection, self._run, self._phase, now, step, provider, has_ceiling=has_ceiling)
+    def _known(self, connection: Connection, step: str, provider: str, now: datetime) -> History:
+        recently = totals.since(now - timedelta(minutes=self._breakers.error_rate.window_minutes), provider)
+        asked = totals.of_call(self._run, self._phase, now, step, provider)
+        return history.of_run(connection, self._run, asked | recently, self._of_installation(connection, now))
 
-    def _facts(self, sums: Sums, known: History, step: str) -> Facts:
+    def _of_installation(self, connection: Connection, now: datetime) -> int:
+        """What counts against the installation's ceiling; nothing where it has none."""
+        has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
+        return totals.of_installation(connection, self._run, now) if has_ceiling else 0
+
+    def _facts(self, known: History, step: str) -> Facts:
         return Facts(
             phase=self._phase,
-            totals=sums.totals,
-            calls=sums.calls,
-            granted=sums.granted.calls,
+            totals=known.sums.totals,
+            calls=known.sums.calls,
+            granted=known.sums.granted.calls,
             moves=known.moves,
             recent=known.calls,
-            circuit=sums.circuit,
+            circuit=known.sums.circuit,
             caller=f"{self._run.id}/{step}",
         )
 
@@ -170,7 +176,11 @@ class StoredPurse:
     async def uses(self) -> Sequence[Use]:
         """How far each limit is used now."""
         now = self._clock.now()
-        sums = await self._database.at_once(lambda connection: self._sums(connection, now))
+        return await self._database.at_once(lambda connection: self._uses(connection, now))
+
+    def _uses(self, connection: Connection, now: datetime) -> Sequence[Use]:
+        row = connection.execute(totals.SUMS, totals.of_call(self._run, self._phase, now)).one()
+        sums = totals.sums(row, self._of_installation(connection, now))
         return uses(sums.totals, self._within(sums.granted), self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:

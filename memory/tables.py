@@ -384,13 +384,17 @@ class BudgetRow(Base):
 
 
 class AnswerRow(Base):
-    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice (invariant 3)."""
+    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice (invariant 3).
+
+    What guards see of a turn is kept beside it: an answer can be large, and they look before each call.
+    """
 
     __tablename__ = "answers"
 
     run_id: Mapped[str] = mapped_column(primary_key=True)
     question: Mapped[str] = mapped_column(primary_key=True)  # a digest
     value: Mapped[dict[str, Any]] = mapped_column(JSON)
+    turn: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     time: Mapped[datetime]
 
 

@@ -1,4 +1,4 @@
-"""Brings what limits a call of a model in two looks, since it is asked before each one.
+"""Adds up what limits a call of a model, in statements that are part of one look, since it is asked before each one.
 
 The statements are put together once: that would take longer than asking them.
 """
@@ -50,7 +50,7 @@ _OF_RUN = (
     .where(SpendRow.run_id == bindparam("run"))
     .subquery()
 )
-_SUMS = select(
+SUMS = select(
     *STANDING,
     select(func.count()).where(GateRow.run_id == bindparam("run")).scalar_subquery(),
     *_OF_RUN.c,
@@ -61,6 +61,8 @@ _SUMS = select(
     .where(CircuitRow.repository_id == bindparam("repository"), CircuitRow.provider == bindparam("provider"))
     .scalar_subquery(),
 )
+"""What counts before a call, in one row: what :func:`of_call` asks for, which :func:`sums` understands."""
+
 _OF_INSTALLATION = _AMOUNT.where(_TODAY)
 _PREFIX = bindparam("prefix", type_=String)
 RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).where(
@@ -72,20 +74,8 @@ RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).wher
 """How the calls of a provider ended that a ``repository`` made since a moment: what :func:`since` asks for."""
 
 
-def of_call(
-    connection: Connection,
-    run: Run,
-    phase: Phase,
-    now: datetime,
-    step: str = "",
-    provider: str = "",
-    *,
-    has_ceiling: bool,
-) -> Sums:
-    """What counts before a call of a provider.
-
-    :param has_ceiling: the installation has one, so that everything it spent today is added up, too.
-    """
+def of_call(run: Run, phase: Phase, now: datetime, step: str = "", provider: str = "") -> dict[str, object]:
+    """What :data:`SUMS` is asked for, before a call of a provider."""
     asked = {
         "run": run.id,
         "phase": phase.value,
@@ -96,20 +86,34 @@ def of_call(
         "provider": provider,
         "step": step,
     }
-    today = {"installation": run.repository.installation_id, "day": day(now)}
-    found = list[Any](connection.execute(_SUMS, asked | today).one())
-    halted, paused, fence, gates, *numbers, circuit = found
+    return asked | _today(run, now)
+
+
+def sums(row: Sequence[Any], installation: int) -> Sums:
+    """What counts, by the row of :data:`SUMS`.
+
+    :param installation: what all of its repositories spent today, in micro-USD.
+    """
+    halted, paused, fence, gates, *numbers, circuit = row
     own, whole, calls, unfinished, daily, amount, more = (int(each or 0) for each in numbers)
-    everybody = int(connection.execute(_OF_INSTALLATION, today).scalar_one()) if has_ceiling else 0
     return Sums(
         standing=Standing(halted, paused, fence),
         gates=gates,
-        totals=Totals(phase=own, run=whole, day=daily, installation=everybody),
+        totals=Totals(phase=own, run=whole, day=daily, installation=installation),
         calls=calls,
         open=unfinished,
         granted=Slice(amount=amount, calls=more),
         circuit=Circuit() if circuit is None else Circuit.model_validate(circuit),
     )
+
+
+def of_installation(connection: Connection, run: Run, now: datetime) -> int:
+    """What all repositories of the run's installation spent today, in micro-USD."""
+    return int(connection.execute(_OF_INSTALLATION, _today(run, now)).scalar_one())
+
+
+def _today(run: Run, now: datetime) -> dict[str, object]:
+    return {"installation": run.repository.installation_id, "day": day(now)}
 
 
 def since(moment: datetime, provider: str) -> dict[str, object]:

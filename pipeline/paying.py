@@ -71,7 +71,7 @@ class Paying:
         """The money for what is learned and recalled, which takes none of the phase's calls."""
 
         def stopped(_connection: Connection, known: History, _now: datetime) -> Refusal | None:
-            return permits.require(known.standing, self._run)
+            return permits.require(known.sums.standing, self._run)
 
         return purse(self._services, self._run, Phase.reflection, self._configuration, stopped)
 
@@ -136,5 +136,5 @@ class Paying:
         :raises Halted: if the operator told Forge to stop.
         :raises Superseded: if the run may not ask any more.
         """
-        permits.require(known.standing, self._run)
+        permits.require(known.sums.standing, self._run)
         return self._watch.stopped(connection, known, now)

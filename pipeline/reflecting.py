@@ -209,7 +209,7 @@ class Reflecting:
 
     def _stopped(self, _connection: Connection, known: History, _now: datetime) -> Refusal | None:
         """Who is halted, paused or lost the pull request spends nothing."""
-        permits.require(known.standing, self._run)
+        permits.require(known.sums.standing, self._run)
         return None
 
     async def _keep(self, question: ReflectionQuestion, answer: Answer, known: _Known) -> JsonValue:

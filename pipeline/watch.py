@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from agents import hearing, reflection
 from domain.configuration import Configuration
@@ -13,7 +12,7 @@ from domain.neutral import visible
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
 from memory import answers, gates, ledger
-from memory.answers import Kept
+from memory.answers import Turn
 from memory.database import Connection
 from memory.history import History
 from memory.spend import Before, StoredPurse
@@ -22,7 +21,7 @@ from pipeline.services import Services
 from safety import breakers, guards
 from safety.gates import request
 from safety.guards import GuardLimits, TaskKind
-from safety.loops import Iteration
+from safety.loops import Step
 from safety.money import limits_of
 
 _BESIDE = (reflection.KEY, hearing.KEY)
@@ -63,12 +62,11 @@ class Watch:
         over = self._given_up(known.gates)
         if over is not None:
             return over
-        mine = self._mine(known.answers)
-        turns = [_iteration(each.question, each.value) for each in mine]
-        check = self._guard(known, mine, turns, now) or self._stagnant(turns)
+        mine = self._mine(known.turns)
+        check = self._guard(known, mine, now) or self._stagnant([each.step for each in mine])
         if check is None:
             return None
-        ledger.note_guard(connection, self._run, self._phase, check, len(turns), now)
+        ledger.note_guard(connection, self._run, self._phase, check, len(mine), now)
         return Refusal(check=check, gate="guard")
 
     def _given_up(self, known: Sequence[Gate]) -> Refusal | None:
@@ -96,18 +94,18 @@ class Watch:
         known = await gates.of_run(self._services.database, self._run.id)
         return tuple(gate.conditions for gate in known if gate.conditions)
 
-    def _mine(self, kept: Sequence[Kept]) -> Sequence[Kept]:
-        """The answers to this task; what is asked about the run beside it is no turn of anybody."""
-        return [each for each in kept if _key(each).startswith(self._task.key) and not _key(each).startswith(_BESIDE)]
+    def _mine(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+        """The turns of this task; what is asked about the run beside it is no turn of anybody."""
+        return [each for each in turns if each.key.startswith(self._task.key) and not each.key.startswith(_BESIDE)]
 
-    def _guard(self, known: History, mine: Sequence[Kept], turns: Sequence[Iteration], now: datetime) -> Check | None:
+    def _guard(self, known: History, mine: Sequence[Turn], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
         last = guards.let_go_on([gate for gate in known.gates if self._is_mine(gate)])
         begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task.key else [])]
         since = max(begun, default=None)
         before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
         started = now - (breakers.worked(known.moves, now) - before)
-        return guards.check(turns, self._limits(last), now, started)
+        return guards.check([each.step for each in mine], self._limits(last), now, started)
 
     def _is_mine(self, gate: Gate) -> bool:
         """What is granted to one task is granted to no other."""
@@ -118,8 +116,8 @@ class Watch:
         granted = 0 if last is None else last.grants.calls
         return limits.stretch(granted) if granted else limits
 
-    def _stagnant(self, turns: Sequence[Iteration]) -> Check | None:
-        seen = [frozenset({each.action}) for each in turns]
+    def _stagnant(self, steps: Sequence[Step]) -> Check | None:
+        seen = [frozenset({each.action}) for each in steps]
         snapshots = [breakers.Progress(), *(breakers.Progress(seen=each) for each in seen)]
         check = breakers.stagnation(breakers.strides(snapshots, self._phase), self._configuration.breakers.iteration)
         return check if check.state is BreakerState.open else None
@@ -150,24 +148,24 @@ class Watch:
     async def _facts(self) -> Sequence[Reason]:
         """What people see of a task that was stopped: turns, time, errors, and its last output in brief."""
         database, run_id = self._services.database, self._run.id
-        kept = await database.at_once(lambda connection: answers.of_run(connection, run_id))
+        turns = self._mine(await database.at_once(lambda connection: answers.of_run(connection, run_id)))
         moves = await database.at_once(lambda connection: ledger.moves(connection, run_id))
-        turns = [_iteration(each.question, each.value) for each in self._mine(kept)]
         minutes = breakers.worked(moves, self._services.clock.now()) / timedelta(minutes=1)
-        errors = sum(bool(each.error) for each in turns)
+        errors = sum(bool(each.step.error) for each in turns)
         most = self._limits(None).max_iterations
-        last = " ".join(visible(turns[-1].output or turns[-1].error).split())[:_LAST] if turns else "none yet"
+        last = await self._last_output(turns[-1].question) if turns else "none yet"
         return (
             Reason(code="facts.turns", text=f"Turn {len(turns)} of {most}, {minutes:.1f} min of work, {errors} errors"),
             Reason(code="facts.output", text=f"Last output: {last}"),
         )
 
+    async def _last_output(self, question: str) -> str:
+        value = await answers.find(self._services.database, self._run, question)
+        turn = answers.iteration(question, value or {})
+        return " ".join(visible(turn.output or turn.error).split())[:_LAST]
 
-def _key(kept: Kept) -> str:
-    return str(kept.value.get("key", ""))
 
-
-def _began(mine: Sequence[Kept], now: datetime) -> datetime:
+def _began(mine: Sequence[Turn], now: datetime) -> datetime:
     """When a task began, give or take its first call; now, if that is still to come."""
     return mine[0].at if mine else now
 
@@ -203,12 +201,3 @@ def _options(name: str, grants: Slice) -> tuple[Option, ...]:
         Option(command="/forge history", effect="shows every run here"),
         Option(command="/forge cancel", effect="ends the run; what was posted stays"),
     )
-
-
-def _iteration(question: str, value: dict[str, Any]) -> Iteration:
-    """An answer as the guards see it: what was asked is the action, or the tools an agent used."""
-    problem = str(value.get("problem") or "")
-    if "uses" not in value:
-        return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
-    used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
-    return Iteration(value["text"], "\n".join(used), "\n".join(value.get("results", ())), problem)

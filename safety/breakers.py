@@ -5,10 +5,10 @@ The rules are those of Forge's safety plan: four circuit breakers of which each 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -104,8 +104,6 @@ _MORE = {
 }
 """What is progress in a phase when there is more of it."""
 
-_COUNTS = frozenset(name for names in _MORE.values() for name in names)
-
 
 def progressed(before: Progress, after: Progress, phase: Phase) -> bool:
     """Whether a call brought its phase on. In every phase, seeing what was not seen before does."""
@@ -133,8 +131,18 @@ def _strides(snapshots: Sequence[Progress], phase: Phase) -> Iterator[bool]:
 
 def _best(before: Progress, after: Progress) -> Progress:
     failing = [each.failing for each in (before, after) if each.failing is not None]
-    more: dict[str, Any] = {name: max(getattr(before, name), getattr(after, name)) for name in _COUNTS}
-    return replace(after, **more, failing=min(failing, default=None), seen=before.seen | after.seen)
+    return Progress(
+        tasks=max(before.tasks, after.tasks),
+        files=max(before.files, after.files),
+        lines=max(before.lines, after.lines),
+        passing=max(before.passing, after.passing),
+        failing=min(failing, default=None),
+        resolved=max(before.resolved, after.resolved),
+        found=max(before.found, after.found),
+        stage=after.stage,
+        health=max(before.health, after.health),
+        seen=before.seen | after.seen,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain.configuration import Guards
 from domain.gates import Gate, GateDecision, GateState
-from domain.redaction import outgoing
 from domain.verdicts import BreakerState, Check, Reason
-from safety.loops import THRESHOLD, Iteration, detected
+from safety.loops import THRESHOLD, Step, detected
 
 MOST_ITERATIONS = 50
 LONGEST_RUNTIME = timedelta(minutes=60)
 
 _MINUTE = timedelta(minutes=1)
-_BRIEF = (100, 200)  # characters of the beginning and of the end of an output that people see
-_REDACTED = 8_000  # characters of each end that are searched for secrets, so that none is cut in two
 
 
 class Guard(StrEnum):
@@ -101,7 +98,7 @@ def let_go_on(gates: Sequence[Gate]) -> GateDecision | None:
     return decisions[-1] if decisions else None
 
 
-def check(history: Sequence[Iteration], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
+def check(history: Sequence[Step], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
     """The guard that stops the task before its next turn; None if it may go on.
 
     :param history: the turns of this stretch, in order.
@@ -111,72 +108,11 @@ def check(history: Sequence[Iteration], limits: GuardLimits, now: datetime, star
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-class Choice(StrEnum):
-    """What a person can do when a guard stopped a task."""
-
-    go_on = "go_on"
-    accept = "accept"
-    history = "history"
-    cancel = "cancel"
-
-
-class Offer(BaseModel):
-    """A choice as it is put to a person.
-
-    :param command: the line to write in a comment.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    choice: Choice
-    command: str
-    text: str
-
-
-class Triggered(BaseModel):
-    """What people see when a guard stopped a task.
-
-    :param iteration: turns of this stretch, out of ``max_iterations``.
-    :param runtime: of this stretch.
-    :param errors: turns in a row that ended with the same kind of error, up to the last one.
-    :param last_output: its beginning and end in one line, redacted; text of a tool, not to be trusted.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    guard: Guard
-    iteration: int
-    max_iterations: int
-    runtime: timedelta
-    max_runtime: timedelta
-    errors: int
-    last_output: str
-    reason: Reason
-    offers: tuple[Offer, ...]
-
-
-def triggered(
-    verdict: Check, history: Sequence[Iteration], limits: GuardLimits, now: datetime, started: datetime
-) -> Triggered:
-    """The summary for people of what :func:`check` said about the same facts."""
-    return Triggered(
-        guard=Guard(verdict.name),
-        iteration=len(history),
-        max_iterations=limits.max_iterations,
-        runtime=_ran(now, started),
-        max_runtime=limits.max_runtime,
-        errors=_errors_in_a_row(history),
-        last_output=_brief(history[-1].output or history[-1].thought) if history else "",
-        reason=verdict.reason,
-        offers=_offers(limits.max_iterations),
-    )
-
-
 def _ran(now: datetime, started: datetime) -> timedelta:
     return max(now - started, timedelta())  # a clock that was set back makes no negative time
 
 
-def _iterations(history: Sequence[Iteration], limits: GuardLimits, _: timedelta) -> Check | None:
+def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
     if len(history) < limits.max_iterations:
         return None
     return _stopped(
@@ -188,7 +124,7 @@ def _iterations(history: Sequence[Iteration], limits: GuardLimits, _: timedelta)
     )
 
 
-def _runtime(_: Sequence[Iteration], limits: GuardLimits, ran: timedelta) -> Check | None:
+def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | None:
     if ran < limits.max_runtime:
         return None
     minutes, limit = ran / _MINUTE, limits.max_runtime / _MINUTE
@@ -201,7 +137,7 @@ def _runtime(_: Sequence[Iteration], limits: GuardLimits, ran: timedelta) -> Che
     )
 
 
-def _loop(history: Sequence[Iteration], _: GuardLimits, __: timedelta) -> Check | None:
+def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | None:
     loop = detected(history)
     if loop is None:
         return None
@@ -215,7 +151,7 @@ def _loop(history: Sequence[Iteration], _: GuardLimits, __: timedelta) -> Check 
     )
 
 
-def _errors(history: Sequence[Iteration], limits: GuardLimits, _: timedelta) -> Check | None:
+def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
     count = _errors_in_a_row(history)
     if count < limits.consecutive_errors:
         return None
@@ -229,7 +165,7 @@ def _errors(history: Sequence[Iteration], limits: GuardLimits, _: timedelta) -> 
     )
 
 
-_GUARDS: tuple[Callable[[Sequence[Iteration], GuardLimits, timedelta], Check | None], ...] = (
+_GUARDS: tuple[Callable[[Sequence[Step], GuardLimits, timedelta], Check | None], ...] = (
     _iterations,
     _runtime,
     _loop,
@@ -242,28 +178,7 @@ def _stopped(guard: Guard, text: str, value: float, threshold: float, suggestion
     return Check(name=guard.value, state=BreakerState.open, reason=reason, suggestion=suggestion)
 
 
-def _errors_in_a_row(history: Sequence[Iteration]) -> int:
+def _errors_in_a_row(history: Sequence[Step]) -> int:
     last = history[-1].error if history else ""
     others = (count for count, each in enumerate(reversed(history)) if each.error != last)
     return next(others, len(history)) if last else 0
-
-
-def _brief(output: str) -> str:
-    head, tail = _BRIEF
-    if len(output) > 2 * _REDACTED:
-        output = f"{outgoing(output[:_REDACTED])} … {outgoing(output[-_REDACTED:])}"
-    line = " ".join(outgoing(output).split())
-    return line if len(line) <= head + tail else f"{line[:head]} … {line[-tail:]}"
-
-
-def _offers(iterations: int) -> tuple[Offer, ...]:
-    return (
-        Offer(
-            choice=Choice.go_on,
-            command=f"/forge continue {iterations}it",
-            text=f"let it go on for {iterations} more iterations",
-        ),
-        Offer(choice=Choice.accept, command="/forge accept", text="accept the current state"),
-        Offer(choice=Choice.history, command="/forge history", text="show what it did so far"),
-        Offer(choice=Choice.cancel, command="/forge cancel", text="end the task and keep the partial result"),
-    )

@@ -9,13 +9,13 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 THRESHOLD = 3
 """Repetitions that make a loop. Fixed by Forge's guard rules: fewer would alarm falsely, more would miss loops."""
 LONGEST_PERIOD = 3
 
-_SAMPLE = 16_000  # characters of each end of a text that are looked at
+_SAMPLE = 16_000  # characters of each end of an output that are looked at
+_SAMPLE_OF_ACTION = 1_000  # the same of an action, of which a longer one must be equal to be the same
 _TELLING = 120  # characters from which a result is too particular to come from different actions by chance
 _ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
 
@@ -37,6 +37,39 @@ class Iteration:
 
 
 @dataclass(frozen=True)
+class Step:
+    """An iteration as it is compared: small, whatever a tool printed.
+
+    :param action: without what differs every time.
+    :param said: the same of the thought and the output, of an iteration without an action.
+    :param result: a digest of the error and the output, without what differs every time.
+    :param is_telling: whether the result is too particular to come from different actions by chance.
+    :param error: the kind of error it ended with; empty: none.
+    """
+
+    action: str
+    said: str
+    result: str
+    is_telling: bool
+    error: str
+
+
+def step(iteration: Iteration) -> Step:
+    """What of an iteration is compared with others.
+
+    The cost is bounded: 32,000 characters of each text are looked at.
+    """
+    action, output = _action(iteration.action), normalised(iteration.output)
+    return Step(
+        action=action,
+        said="" if action else normalised(f"{iteration.thought}\n{iteration.output}"),
+        result=_digest(f"{iteration.error}\n{output}"),
+        is_telling=len(output) >= _TELLING,
+        error=iteration.error,
+    )
+
+
+@dataclass(frozen=True)
 class Loop:
     """A loop that was found.
 
@@ -50,14 +83,12 @@ class Loop:
         return self.period * THRESHOLD
 
 
-def detected(history: Sequence[Iteration]) -> Loop | None:
-    """The loop in which the latest iterations are, the shortest one first; None if there is none.
+def detected(history: Sequence[Step]) -> Loop | None:
+    """The loop in which the latest steps are, the shortest one first; None if there is none.
 
-    The cost is bounded: of at most nine iterations, 32,000 characters of each text.
-
-    :param history: the iterations of one task in order, since it began or a person last let it go on.
+    :param history: the steps of one task in order, since it began or a person last let it go on.
     """
-    steps = [_Step(each) for each in history[-LONGEST_PERIOD * THRESHOLD :]]
+    steps = history[-LONGEST_PERIOD * THRESHOLD :]
     periods = (period for period in range(1, LONGEST_PERIOD + 1) if _repeats(steps, period))
     return next((Loop(period) for period in periods), None)
 
@@ -74,60 +105,41 @@ def normalised(text: str) -> str:
     return "\n".join(sorted(line for line in lines if line))
 
 
-def _repeats(steps: Sequence["_Step"], period: int) -> bool:
+def _repeats(steps: Sequence[Step], period: int) -> bool:
     if len(steps) < period * THRESHOLD:
         return False
     last = steps[-period:]
     earlier = steps[-period * THRESHOLD : -period]
-    return all(step.is_like(last[at % period]) for at, step in enumerate(earlier))
+    return all(_are_alike(step, last[at % period]) for at, step in enumerate(earlier))
 
 
-class _Step:
-    """An iteration as it is compared; each part is worked out when it is first asked for."""
-
-    def __init__(self, iteration: Iteration) -> None:
-        self._iteration = iteration
-
-    def is_like(self, other: "_Step") -> bool:
-        if not self._action and not other._action:
-            return _are_reworded(self._said, other._said)
-        if self._action != other._action and not _is_variant(self._action, other._action):
-            return False
-        return self._result == other._result and (self._is_telling or self._action == other._action)
-
-    @cached_property
-    def _action(self) -> str:
-        text = self._iteration.action
-        for pattern, instead in _NOISE_IN_ACTIONS:
-            text = pattern.sub(instead, _bounded(text))
-        return " ".join(text.split())
-
-    @cached_property
-    def _output(self) -> str:
-        return normalised(self._iteration.output)
-
-    @cached_property
-    def _result(self) -> str:
-        return f"{self._iteration.error}\n{self._output}"
-
-    @property
-    def _is_telling(self) -> bool:
-        return len(self._output) >= _TELLING
-
-    @cached_property
-    def _said(self) -> str:
-        return normalised(f"{self._iteration.thought}\n{self._iteration.output}")
+def _are_alike(one: Step, other: Step) -> bool:
+    if not one.action and not other.action:
+        return _are_reworded(one.said, other.said)
+    if one.action != other.action and not _is_variant(one.action, other.action):
+        return False
+    return one.result == other.result and (one.is_telling or one.action == other.action)
 
 
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]}\n{text[-_SAMPLE:]}"
+def _action(text: str) -> str:
+    text = _bounded(text)
+    for pattern, instead in _NOISE_IN_ACTIONS:
+        text = pattern.sub(instead, text)
+    return " ".join(text.split())
+
+
+def _ends(text: str, sample: int = _SAMPLE) -> str:
+    return text if len(text) <= 2 * sample else f"{text[:sample]}\n{text[-sample:]}"
 
 
 def _bounded(text: str) -> str:
     """An action, of which every character may matter: a long one with a digest of all of it."""
-    if len(text) <= 2 * _SAMPLE:
-        return text
-    return f"{_ends(text)}\n{hashlib.sha256(text.encode(errors='replace')).hexdigest()}"
+    ends = _ends(text, _SAMPLE_OF_ACTION)
+    return text if ends == text else f"{ends}\n{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _is_variant(one: str, other: str) -> bool:

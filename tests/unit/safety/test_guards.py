@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from domain.configuration import Guards
-from safety.guards import Choice, Guard, GuardLimits, TaskKind, check, limits_of, triggered
-from safety.loops import Iteration
+from safety.guards import Guard, GuardLimits, TaskKind, check, limits_of
+from safety.loops import Iteration, step
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -22,7 +22,7 @@ def turns(count: int, *, error: str = "") -> list[Iteration]:
 
 
 def stopped(history: list[Iteration], minutes: float = 1, limits: GuardLimits = LIMITS) -> str | None:
-    verdict = check(history, limits, START + minutes * MINUTE, START)
+    verdict = check([step(each) for each in history], limits, START + minutes * MINUTE, START)
     return None if verdict is None else verdict.name
 
 
@@ -69,7 +69,9 @@ def test_the_first_one_wins(history: list[Iteration], minutes: float, expected: 
 
 def test_it_says_what_happened_against_which_limit_and_what_to_do() -> None:
     cases = [(turns(10), 1), (turns(1), 15.5), (CIRCLING, 1), (FAILING, 1), ([*turns(1), *turns(2)] * 3, 1)]
-    verdicts = [check(history, LIMITS, START + minutes * MINUTE, START) for history, minutes in cases]
+    verdicts = [
+        check([step(each) for each in history], LIMITS, START + minutes * MINUTE, START) for history, minutes in cases
+    ]
     assert [verdict.reason.text for verdict in verdicts if verdict] == [
         "The task took all of its 10 iterations and is not done.",
         "The task ran for 15 min and is not done; it may run for 15 min.",
@@ -167,61 +169,7 @@ def test_iterations_and_time_never_untrip(history: list[Iteration], minutes: int
 
 @given(HISTORIES)
 def test_errors_count_from_the_last_one_back(history: list[Iteration]) -> None:
-    fails = [*history, *turns(2, error="Refused")]
-    verdict = check(turns(10), LIMITS, START, START)
-    assert verdict is not None
-    assert triggered(verdict, fails, LIMITS, START, START).errors == 2
-    assert triggered(verdict, [*history, *turns(1)], LIMITS, START, START).errors == 0
-
-
-def test_what_people_see() -> None:
-    history = [*turns(1), *FAILING]
-    now = START + 4 * MINUTE
-    verdict = check(history, LIMITS, now, START)
-    assert verdict is not None
-    seen = triggered(verdict, history, LIMITS, now, START)
-    assert (seen.guard, seen.iteration, seen.max_iterations) == (Guard.consecutive_errors, 4, 10)
-    assert (seen.runtime, seen.max_runtime, seen.errors) == (4 * MINUTE, 15 * MINUTE, 3)
-    assert (seen.last_output, seen.reason) == ("file 2", verdict.reason)
-    assert [(offer.choice, offer.command, offer.text) for offer in seen.offers] == [
-        (Choice.go_on, "/forge continue 10it", "let it go on for 10 more iterations"),
-        (Choice.accept, "/forge accept", "accept the current state"),
-        (Choice.history, "/forge history", "show what it did so far"),
-        (Choice.cancel, "/forge cancel", "end the task and keep the partial result"),
-    ]
-
-
-def brief(output: str, thought: str = "") -> str:
-    history = [*turns(9), Iteration(thought=thought, output=output)]
-    verdict = check(history, LIMITS, START, START)
-    assert verdict is not None
-    return triggered(verdict, history, LIMITS, START, START).last_output
-
-
-def test_the_last_output_is_brief() -> None:
-    long = brief("begin\n" + "x " * 1_000_000 + "\nthe end")
-    assert (long[:5], long[-7:], len(long)) == ("begin", "the end", 303)
-    assert brief("", "I give up.") == "I give up."
-    assert brief("two\n\n lines\t") == "two lines"
-
-
-@pytest.mark.parametrize("before", [0, 90, 1000, 7_990, 20_000])
-def test_the_last_output_is_redacted(before: int) -> None:
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
-    shown = brief("y " * (before // 2) + secret + " done")
-    assert shown.endswith("done")
-    assert secret[4:12] not in shown
-    assert secret[-8:] not in shown
-
-
-def test_a_clock_that_was_set_back_makes_no_negative_time() -> None:
-    verdict = check(turns(10), LIMITS, START - MINUTE, START)
-    assert verdict is not None
-    assert triggered(verdict, turns(10), LIMITS, START - MINUTE, START).runtime == timedelta()
-
-
-def test_before_the_first_turn_there_is_no_output() -> None:
-    now = START + 15 * MINUTE
-    verdict = check([], LIMITS, now, START)
-    assert verdict is not None
-    assert triggered(verdict, [], LIMITS, now, START).last_output == ""
+    few = [*history[:4], *turns(1), *turns(2, error="Refused")]
+    assert stopped(few) is None
+    assert stopped([*few, *turns(1, error="Refused")]) == Guard.consecutive_errors
+    assert stopped([*few, *turns(1), *turns(1, error="Refused")]) is None

@@ -1,13 +1,20 @@
 """Loop detection finds agents that go in circles and leaves alone those that only look like it."""
 
+from collections.abc import Sequence
 from time import perf_counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safety.loops import Iteration, Loop, detected, normalised
+from safety import loops
+from safety.loops import Iteration, Loop, normalised, step
 from tests.unit.safety.histories import FALSE_ALARMS, LOOPS, NO_LOOPS, UNSEEN_LOOPS, build_log, steps
+
+
+def detected(history: Sequence[Iteration]) -> Loop | None:
+    return loops.detected([step(each) for each in history])
+
 
 PERIODS = {"a change made and taken back": 2, "two files read in turns": 2, "look, search, list, and again": 3}
 
@@ -26,11 +33,11 @@ def test_what_only_looks_like_a_loop_is_left_alone(name: str) -> None:
 
 def test_both_rates() -> None:
     """The hard cases count, too; those it gets wrong are named, so that a change of the rates is seen."""
-    loops, others = LOOPS | UNSEEN_LOOPS, NO_LOOPS | FALSE_ALARMS
-    missed = {name for name, history in loops.items() if detected(history) is None}
+    circling, others = LOOPS | UNSEEN_LOOPS, NO_LOOPS | FALSE_ALARMS
+    missed = {name for name, history in circling.items() if detected(history) is None}
     alarms = {name for name, history in others.items() if detected(history) is not None}
     assert (missed, alarms) == (set(UNSEEN_LOOPS), set(FALSE_ALARMS))
-    assert 1 - len(missed) / len(loops) >= 0.88
+    assert 1 - len(missed) / len(circling) >= 0.88
     assert len(alarms) / len(others) <= 0.07
 
 
@@ -163,3 +170,8 @@ def test_only_the_ends_of_a_long_output_are_looked_at() -> None:
     assert normalised(f"{ends}one{ends}") == normalised(f"{ends}other{ends}")
     assert normalised(f"{ends}{ends}one") != normalised(f"{ends}{ends}other")
     assert len(normalised("x" * 1_000_000)) < 40_000
+
+
+def test_a_step_is_small_whatever_a_tool_printed() -> None:
+    seen = step(Iteration("I look. " * 10_000, "read_file a.py\n" * 10_000, build_log(5) * 1_000))
+    assert len(seen.action) + len(seen.said) + len(seen.result) < 2_500
