@@ -31,6 +31,8 @@ Tell = Callable[[Write], None]
 """Takes a write that is made in a moment, or never: see :class:`pipeline.telling.Telling`."""
 
 CONCLUDED = "concluded"
+_OPENED = "queued"
+_UNKNOWN = 0  # the id of what a write of progress will change
 DECIDE = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
     Button(label="Reject", description="End the run here", identifier=Choice.reject),
@@ -56,22 +58,22 @@ class Publisher:
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""
-        await self._opened(run)
+        await self.opened(run, _OPENED, _check(run, "queued", texts.queued()))
 
     async def show_progress(self, run: Run, step: str, doing: str, tell: Tell) -> None:
-        """Have it said on the check what is being done."""
-        check_id, check = await self._opened(run), _check(run, "in_progress", texts.progress(doing))
+        """Have it said on the check what is being done; if there is none yet, it is created with that."""
+        check = _check(run, "in_progress", texts.progress(doing))
 
-        async def update() -> None:
-            await self.host.update_check_run(run.repository, check_id, check)
+        async def mention() -> None:
+            await self.mention(run, _OPENED, check)
 
-        await self.in_passing(run, step, "check", check_id, update, tell)
+        await self.in_passing(run, step, "check", mention, tell)
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
         conclusion, text = await self._agreed(run, conclusion, text)
         check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
-        await self._update(run, CONCLUDED, check)
+        await self.complete(run, _OPENED, CONCLUDED, check)
 
     async def close(self, run: Run) -> None:
         """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
@@ -131,15 +133,7 @@ class Publisher:
         check = _check(run, "completed", text, conclusion, tuple(annotations)).model_copy(
             update={"name": config_texts.CHECK_NAME, "external_id": f"{run.id}:config", "buttons": ()}
         )
-
-        async def find() -> int | None:
-            found = await self.host.find_check_run(run.repository, run.head_sha, check.external_id)
-            return None if found is None else found.id
-
-        async def create() -> int:
-            return (await self.host.create_check_run(run.repository, check)).id
-
-        await self._once(run, "configuration", "check", find, create)
+        await self.opened(run, "configuration", check)
 
     async def show_gate(self, run: Run, gate: Gate, spent: int) -> Gate:
         """Show a gate in its check and its comment, as it stands; the gate with where it is shown."""
@@ -186,15 +180,7 @@ class Publisher:
 
     async def _gate_check(self, run: Run, gate: Gate, spent: int) -> int:
         check = _gate_check(gate, gate_texts.check(gate, spent))
-
-        async def find() -> int | None:
-            found = await self.host.find_check_run(gate.repository, gate.head_sha, check.external_id)
-            return None if found is None else found.id
-
-        async def create() -> int:
-            return (await self.host.create_check_run(gate.repository, check)).id
-
-        check_id = await self._once(run, f"gate {gate.id}", "check", find, create)
+        check_id, _ = await self.opened(run, f"gate {gate.id}", check)
 
         async def update() -> int:
             return (await self.host.update_check_run(gate.repository, check_id, check)).id
@@ -256,7 +242,7 @@ class Publisher:
     async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
         """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""
         conclusion, text = await self._agreed(run, conclusion, text)
-        await self._update(run, f"concluded by {cause}", _check(run, "completed", text, conclusion))
+        await self.complete(run, _OPENED, f"concluded by {cause}", _check(run, "completed", text, conclusion))
 
     async def _agreed(self, run: Run, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
         """What the check says where another open pull request has the same head: its newest check counts for all.
@@ -310,23 +296,46 @@ class Publisher:
         remote_id = await write() if found is None else found
         await outbox.done(self.database, claim.id, remote_id, self.clock.now())
 
-    async def _opened(self, run: Run) -> int:
-        """The id of the run's check, which is created if there is none yet."""
+    async def opened(self, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
+        """The id of a check, which is created as it stands if there is none yet, and whether that was just now.
+
+        :param step: names its creation.
+        """
+        is_new = False
 
         async def find() -> int | None:
-            found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+            found = await self.host.find_check_run(run.repository, check.head_sha, check.external_id)
             return None if found is None else found.id
 
         async def create() -> int:
-            return (await self.host.create_check_run(run.repository, _check(run, "queued", texts.queued()))).id
+            nonlocal is_new
+            made = await self.host.create_check_run(run.repository, check)
+            is_new = True
+            return made.id
 
-        return await self._once(run, "queued", "check", find, create)
+        return await self._once(run, step, "check", find, create), is_new
 
-    async def _update(self, run: Run, step: str, check: CheckRun) -> None:
-        check_id = await self._opened(run)
+    async def mention(self, run: Run, opening: str, check: CheckRun) -> None:
+        """Have a check say this, in passing: see :class:`pipeline.telling.Telling`.
+
+        :param opening: names its creation.
+        """
+        check_id, says_it = await self.opened(run, opening, check)
+        if not says_it:
+            await self.host.update_check_run(run.repository, check_id, check)
+
+    async def complete(self, run: Run, opening: str, step: str, check: CheckRun) -> None:
+        """Have a check say this, once.
+
+        :param opening: names its creation.
+        :param step: names this state of it.
+        """
+        check_id, says_it = await self.opened(run, opening, check)
 
         async def update() -> int:
-            return (await self.host.update_check_run(run.repository, check_id, check)).id
+            if not says_it:
+                await self.host.update_check_run(run.repository, check_id, check)
+            return check_id
 
         await self._once(run, step, "check", _no_trace, update)
 
@@ -341,16 +350,14 @@ class Publisher:
         """Make another kind of write as all are made here (``pipeline.unasked``); see :meth:`_once`."""
         return await self._once(run, step, kind, find, write)
 
-    async def in_passing(self, run: Run, step: str, kind: str, remote_id: int, write: Write, tell: Tell) -> None:
+    async def in_passing(self, run: Run, step: str, kind: str, write: Write, tell: Tell) -> None:
         """Leave a write of progress to ``tell``, once: it is lost with the process, and never made anew after a crash,
         when more may have been said since.
-
-        :param remote_id: of what it changes.
         """
 
         async def leave() -> int:
             tell(write)
-            return remote_id
+            return _UNKNOWN
 
         await self._once(run, step, kind, _no_trace, leave)
 

@@ -1,6 +1,5 @@
 """Shows on GitHub what the tests of one head came to: the check ``Forge / test``."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from domain import test_texts
@@ -39,14 +38,13 @@ class ShownTests:
 
         :raises Superseded: if another run owns the pull request or issue.
         """
-        await self._opened(self._check("queued", test_texts.queued(), None))
+        check = self._check("queued", test_texts.queued(), None)
+        await self.services.publisher.opened(self.run, self._opening, check)
 
     async def mention(self, doing: str) -> None:
         """Say what is being done, in passing: see :class:`pipeline.telling.Telling`."""
         check = self._check("in_progress", test_texts.progress(doing), None)
-        check_id, says_it = await self._opened(check)
-        if not says_it:
-            await self.services.host.update_check_run(self.run.repository, check_id, check)
+        await self.services.publisher.mention(self.run, self._opening, check)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
         """Say what the tests came to."""
@@ -70,38 +68,13 @@ class ShownTests:
         """The name of one of its writes in the outbox."""
         return f"tests {self.head} {self.occasion}: {name}"
 
+    @property
+    def _opening(self) -> str:
+        return self.step("queued")
+
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check = self._check(status, text, conclusion)
-        check_id, says_it = await self._opened(check)
-
-        async def update() -> int:
-            if not says_it:
-                await self.services.host.update_check_run(self.run.repository, check_id, check)
-            return check_id
-
-        await self._once(step, _no_trace, update)
-
-    async def _opened(self, check: CheckRun) -> tuple[int, bool]:
-        """The id of the check, and whether it was created just now as ``check``."""
-        host, repository = self.services.host, self.run.repository
-        is_new = False
-
-        async def find() -> int | None:
-            found = await host.find_check_run(repository, self.head, check.external_id)
-            return None if found is None else found.id
-
-        async def create() -> int:
-            nonlocal is_new
-            made = await host.create_check_run(repository, check)
-            is_new = True
-            return made.id
-
-        return await self._once("queued", find, create), is_new
-
-    async def _once(
-        self, step: str, find: Callable[[], Awaitable[int | None]], write: Callable[[], Awaitable[int]]
-    ) -> int:
-        return await self.services.publisher.once(self.run, self.step(step), "check", find, write)
+        await self.services.publisher.complete(self.run, self._opening, self.step(step), check)
 
     def _check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(
@@ -128,8 +101,3 @@ async def close(services: Services, run: Run) -> None:
         found = await services.host.find_check_run(run.repository, head, shown.external_id)
         if found is not None and not found.is_completed:
             await services.host.update_check_run(run.repository, found.id, shown.cancelled)
-
-
-async def _no_trace() -> int | None:
-    """An update may be sent twice; it says the same."""
-    return None
