@@ -1,11 +1,12 @@
 """Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, delete, literal, select
+from sqlalchemy import bindparam, case, delete, literal, select, update
 
 from domain.events import EventType
 from domain.runs import Phase, Run
@@ -31,12 +32,14 @@ class Turn:
 
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
     """Keep an answer; a later one to the same question takes its place."""
-    values = {"run_id": run.id, "question": question, "value": value, "turn": _seen(question, value), "time": now}
+    seen = await asyncio.to_thread(_seen, question, value)
+    values = {"run_id": run.id, "question": question, "value": value, "turn": seen, "time": now}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
 
 
 _KEY, _STEP, _RESULTS, _ERRORS = "key", "step", "results", "errors"
+_FIELDS = {field.name for field in fields(Step)}
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,14 @@ async def acted(
     :param tools: the name of each that was used, in order.
     :param results: of each: what it answered, and whether that is an error.
     """
+    answered = await find(database, run, question)
+    if answered is None:
+        return
+    value = {**answered, _RESULTS: [text for text, _ in results], _ERRORS: [wrong for _, wrong in results]}
+    seen = await asyncio.to_thread(_seen, question, value)
+    mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
     async with database.transaction() as session:
-        row = await session.get(AnswerRow, (run.id, question))
-        if row is None:
-            return
-        row.value = {**row.value, _RESULTS: [text for text, _ in results], _ERRORS: [wrong for _, wrong in results]}
-        row.turn = _seen(question, row.value)
+        await session.execute(update(AnswerRow).where(mine).values(value=value, turn=seen))
         for tool, (_, is_error) in zip(tools, results, strict=True):
             payload = {"problem": "the call was refused" if is_error else None}
             ledger.tell(session, run.id, EventType.tool_executed, now, source=tool, phase=phase, payload=payload)
@@ -91,16 +96,27 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), AnswerRow.turn.label("value")).where(
-    AnswerRow.run_id == bindparam("run"), AnswerRow.turn.is_not(None)
+_SEEN = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
+TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), _SEEN.label("value")).where(
+    AnswerRow.run_id == bindparam("run")
 )
-"""What guards see of a ``run``, in no order; :func:`turns` understands the rows."""
+"""What guards see of a ``run``, in no order; :func:`turns` understands the rows.
+
+That is the whole answer where a version of Forge kept it that kept nothing beside it.
+"""
 
 
 def turns(rows: Iterable[Sequence[Any]]) -> Sequence[Turn]:
     """Turns in order, by the rows of :data:`TURNS`."""
-    ordered = sorted(rows, key=lambda row: (row[1], row[0]))
-    return [Turn(question, turn[_KEY], Step(**turn[_STEP]), at) for question, at, _, turn in ordered]
+    return list(_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
+
+
+def _turns(rows: Iterable[Sequence[Any]]) -> Iterator[Turn]:
+    for question, at, _, kept in rows:
+        seen = kept if _STEP in kept else _seen(question, kept)
+        if seen is not None:
+            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # of any version
+            yield Turn(question, seen[_KEY], Step(**step), at)
 
 
 def of_run(connection: Connection, run_id: str) -> Sequence[Turn]:

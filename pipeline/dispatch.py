@@ -49,7 +49,6 @@ from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
 from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
-from pipeline.owning import owner_of
 from pipeline.services import Services
 from pipeline.signs import open_sign
 from pipeline.standing import give_ok, look
@@ -325,14 +324,11 @@ class Dispatch:
     async def _open_check(self, run: Run) -> JsonValue:
         """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits.
 
-        Nobody waits for the one of a pull request that a run of ours proposes: it shows when it takes a moment.
         Whatever still waits on the pull request would keep this run waiting, too, so it is woken.
         """
         await waits.end_of_pull_request(
             self._services.database, run.repository.id, run.number, self._services.clock.now()
         )
-        if await owner_of(self._services, run.repository, run.number) is not None:
-            return None
         try:
             await open_sign(self._services, run)
         except (CodeHostError, Halted, Superseded) as error:

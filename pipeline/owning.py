@@ -18,8 +18,9 @@ async def tell_owner(
     """
 
     async def find() -> JsonValue:
-        run = await owner_of(services, repository, number)
-        if run is None:
+        owner = await outbox.proposed_by(services.database, repository.id, number)
+        run = None if owner is None else await runs.get(services.database, owner)
+        if run is None or run.state.is_final:
             return None
         await waits.end(services.database, run.id, services.clock.now())  # it would keep this look waiting, too
         return run.model_dump(mode="json")
@@ -27,10 +28,3 @@ async def tell_owner(
     found = await journal.step("whose pull request it is", find)
     if found is not None:
         await go_on(Run.model_validate(found), cause)
-
-
-async def owner_of(services: Services, repository: RepositoryRef, number: int) -> Run | None:
-    """The run that proposed a pull request, if there is one and it is not over."""
-    proposed_by = await outbox.proposed_by(services.database, repository.id, number)
-    run = None if proposed_by is None else await runs.get(services.database, proposed_by)
-    return None if run is None or run.state.is_final else run

@@ -32,7 +32,6 @@ Tell = Callable[[Write], None]
 
 CONCLUDED = "concluded"
 _OPENED = "queued"
-_UNKNOWN = 0  # the id of what a write of progress will change
 DECIDE = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
     Button(label="Reject", description="End the run here", identifier=Choice.reject),
@@ -58,16 +57,16 @@ class Publisher:
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""
-        await self.opened(run, _OPENED, _check(run, "queued", texts.queued()))
+        await self._opened(run)
 
     async def show_progress(self, run: Run, step: str, doing: str, tell: Tell) -> None:
-        """Have it said on the check what is being done; if there is none yet, it is created with that."""
-        check = _check(run, "in_progress", texts.progress(doing))
+        """Have it said on the check what is being done; if it could not be created before, it is now."""
+        check_id, check = await self._opened(run), _check(run, "in_progress", texts.progress(doing))
 
-        async def mention() -> None:
-            await self.mention(run, _OPENED, check)
+        async def update() -> None:
+            await self.host.update_check_run(run.repository, check_id, check)
 
-        await self.in_passing(run, step, "check", mention, tell)
+        await self.in_passing(run, step, "check", check_id, update, tell)
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
@@ -180,13 +179,10 @@ class Publisher:
 
     async def _gate_check(self, run: Run, gate: Gate, spent: int) -> int:
         check = _gate_check(gate, gate_texts.check(gate, spent))
-        check_id, _ = await self.opened(run, f"gate {gate.id}", check)
-
-        async def update() -> int:
-            return (await self.host.update_check_run(gate.repository, check_id, check)).id
-
+        opening = f"gate {gate.id}"
         if not gate.is_waiting:
-            await self._once(run, f"gate {gate.id} {gate.state}", "check", _no_trace, update)
+            return await self.complete(run, opening, f"{opening} {gate.state}", check)
+        check_id, _ = await self.opened(run, opening, check)
         return check_id
 
     async def _gate_comment(self, run: Run, gate: Gate, spent: int) -> int:
@@ -296,6 +292,10 @@ class Publisher:
         remote_id = await write() if found is None else found
         await outbox.done(self.database, claim.id, remote_id, self.clock.now())
 
+    async def _opened(self, run: Run) -> int:
+        check_id, _ = await self.opened(run, _OPENED, _check(run, "queued", texts.queued()))
+        return check_id
+
     async def opened(self, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
         """The id of a check, which is created as it stands if there is none yet, and whether that was just now.
 
@@ -324,8 +324,8 @@ class Publisher:
         if not says_it:
             await self.host.update_check_run(run.repository, check_id, check)
 
-    async def complete(self, run: Run, opening: str, step: str, check: CheckRun) -> None:
-        """Have a check say this, once.
+    async def complete(self, run: Run, opening: str, step: str, check: CheckRun) -> int:
+        """Have a check say this, once; its id.
 
         :param opening: names its creation.
         :param step: names this state of it.
@@ -337,7 +337,7 @@ class Publisher:
                 await self.host.update_check_run(run.repository, check_id, check)
             return check_id
 
-        await self._once(run, step, "check", _no_trace, update)
+        return await self._once(run, step, "check", _no_trace, update)
 
     async def once(
         self,
@@ -350,14 +350,16 @@ class Publisher:
         """Make another kind of write as all are made here (``pipeline.unasked``); see :meth:`_once`."""
         return await self._once(run, step, kind, find, write)
 
-    async def in_passing(self, run: Run, step: str, kind: str, write: Write, tell: Tell) -> None:
+    async def in_passing(self, run: Run, step: str, kind: str, remote_id: int, write: Write, tell: Tell) -> None:
         """Leave a write of progress to ``tell``, once: it is lost with the process, and never made anew after a crash,
         when more may have been said since.
+
+        :param remote_id: of what it changes.
         """
 
         async def leave() -> int:
             tell(write)
-            return _UNKNOWN
+            return remote_id
 
         await self._once(run, step, kind, _no_trace, leave)
 

@@ -21,7 +21,7 @@ from pipeline.beginning import Settings, begun
 from pipeline.drawing import EXAMINED, Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
-from pipeline.owning import owner_of, tell_owner
+from pipeline.owning import tell_owner
 from pipeline.publish import choose_inline
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.running import Running, while_current
@@ -136,8 +136,6 @@ class ReviewRun(Running):
         await self._move(RunState.running)
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         if not await self._publisher.is_concluded(self._run):
-            if await owner_of(self._services, self._run.repository, self._run.number) is None:
-                await self._publisher.open_check(self._run)  # if it could not be before
             step = f"started {self._journal.workflow_id}"
             await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.tell)
         return None

@@ -56,7 +56,7 @@ class IssueStatus:
         async def edit() -> None:
             await self._edit(comment_id, text)
 
-        await self.services.publisher.in_passing(self.run, self.step(step), "comment", edit, tell)
+        await self.services.publisher.in_passing(self.run, self.step(step), "comment", comment_id, edit, tell)
 
     async def wait(self, gate: Gate, progress: Progress) -> None:
         """Say in the comment which decision the run waits for."""

@@ -117,7 +117,7 @@ class Watch:
         return limits.stretch(granted) if granted else limits
 
     def _stagnant(self, steps: Sequence[Step]) -> Check | None:
-        seen = [frozenset({each.action}) for each in steps]
+        seen = [frozenset({each.did}) for each in steps]
         snapshots = [breakers.Progress(), *(breakers.Progress(seen=each) for each in seen)]
         check = breakers.stagnation(breakers.strides(snapshots, self._phase), self._configuration.breakers.iteration)
         return check if check.state is BreakerState.open else None

@@ -15,7 +15,8 @@ THRESHOLD = 3
 LONGEST_PERIOD = 3
 
 _SAMPLE = 16_000  # characters of each end of an output that are looked at
-_SAMPLE_OF_ACTION = 1_000  # the same of an action, of which a longer one must be equal to be the same
+_KEPT = 1_000  # characters of each end of what is kept of an action or a thought
+_ERROR = 200  # characters of the kind of an error
 _TELLING = 120  # characters from which a result is too particular to come from different actions by chance
 _ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
 
@@ -40,18 +41,20 @@ class Iteration:
 class Step:
     """An iteration as it is compared: small, whatever a tool printed.
 
-    :param action: without what differs every time.
-    :param said: the same of the thought and the output, of an iteration without an action.
+    :param did: a digest of the action as it was.
+    :param action: without what differs every time; a long one is its ends and a digest of all of it.
+    :param said: the ends of the thought and the output, without what differs every time; only without an action.
     :param result: a digest of the error and the output, without what differs every time.
     :param is_telling: whether the result is too particular to come from different actions by chance.
     :param error: the kind of error it ended with; empty: none.
     """
 
-    action: str
-    said: str
-    result: str
-    is_telling: bool
-    error: str
+    did: str = ""
+    action: str = ""
+    said: str = ""
+    result: str = ""
+    is_telling: bool = False
+    error: str = ""
 
 
 def step(iteration: Iteration) -> Step:
@@ -59,13 +62,14 @@ def step(iteration: Iteration) -> Step:
 
     The cost is bounded: 32,000 characters of each text are looked at.
     """
-    action, output = _action(iteration.action), normalised(iteration.output)
+    action, output, error = _action(iteration.action), normalised(iteration.output), iteration.error[:_ERROR]
     return Step(
+        did=_digest(iteration.action),
         action=action,
-        said="" if action else normalised(f"{iteration.thought}\n{iteration.output}"),
-        result=_digest(f"{iteration.error}\n{output}"),
+        said="" if action else _ends(normalised(f"{iteration.thought}\n{iteration.output}"), _KEPT),
+        result=_digest(f"{error}\n{output}"),
         is_telling=len(output) >= _TELLING,
-        error=iteration.error,
+        error=error,
     )
 
 
@@ -122,19 +126,19 @@ def _are_alike(one: Step, other: Step) -> bool:
 
 
 def _action(text: str) -> str:
-    text = _bounded(text)
+    text = _bounded(text, _SAMPLE)
     for pattern, instead in _NOISE_IN_ACTIONS:
         text = pattern.sub(instead, text)
-    return " ".join(text.split())
+    return _bounded(" ".join(text.split()), _KEPT)
 
 
 def _ends(text: str, sample: int = _SAMPLE) -> str:
     return text if len(text) <= 2 * sample else f"{text[:sample]}\n{text[-sample:]}"
 
 
-def _bounded(text: str) -> str:
+def _bounded(text: str, sample: int) -> str:
     """An action, of which every character may matter: a long one with a digest of all of it."""
-    ends = _ends(text, _SAMPLE_OF_ACTION)
+    ends = _ends(text, sample)
     return text if ends == text else f"{ends}\n{_digest(text)}"
 
 

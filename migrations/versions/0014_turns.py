@@ -1,7 +1,6 @@
 """What guards see of a turn beside the answer, so that no large answer is read before each call
 
-The new column may be empty, so that code of the version before runs on this schema; turns of before are not seen by
-guards any more, and count for the breakers as they did.
+The new column may be empty, so that code of the version before runs on this schema; where it is, guards see the answer.
 """
 
 from collections.abc import Sequence

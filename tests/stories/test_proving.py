@@ -1,18 +1,14 @@
 """What becomes of a proposed change: it is reviewed, sent back, mended, and ready for people once nothing is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 from pydantic import JsonValue
 
-from agents.models import Models
 from agents.scripted import ScriptedModel, Uses
 from memory import ledger
 from simulator.state import CheckRun, PullRequest
-from tests.databases import fresh
-from tests.stories.driver import PATIENT, Story, story
+from tests.stories.driver import Story
 from tests.stories.test_acting import later
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
@@ -69,19 +65,6 @@ async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel
     assert "- [x] Implementation: done, 1 of 1 task, mended once" in asked.status
     assert await ended(read) == ("completed", "proposed")
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
-
-
-async def test_the_check_of_what_forge_proposes_comes_with_its_verdict(tmp_path: Path, model: ScriptedModel) -> None:
-    """It is there within a moment, and nobody waits for it: its creation is a write that the run would wait for."""
-    url, unhurried = fresh("sqlite", tmp_path), replace(PATIENT, telling=600)
-    async with story(url, tmp_path, unhurried, Models.only(model.language_model)) as told:
-        model.when(MEND, patches(change("discont", "discount")), MENDED)
-        asked, pull = await asked_for(told, model, WRONG)
-        heads = [commit.sha for commit in asked.repository.git.commits_between(pull.base_sha, pull.head_sha)]
-        writes = [each for each in told.github.requests if each.write and "/check-runs" in each.path]
-        assert [told.check(asked.repository, head).conclusion for head in heads] == ["failure", "success"]
-        assert [each.method for each in writes] == ["POST", "POST", "POST"]  # two reviews, and the tests of the second
-        assert not pull.draft
 
 
 async def test_the_same_finding_is_mended_anew(read: Story, model: ScriptedModel) -> None:

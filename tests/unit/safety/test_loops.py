@@ -1,6 +1,7 @@
 """Loop detection finds agents that go in circles and leaves alone those that only look like it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from time import perf_counter
 
 import pytest
@@ -172,6 +173,18 @@ def test_only_the_ends_of_a_long_output_are_looked_at() -> None:
     assert len(normalised("x" * 1_000_000)) < 40_000
 
 
-def test_a_step_is_small_whatever_a_tool_printed() -> None:
-    seen = step(Iteration("I look. " * 10_000, "read_file a.py\n" * 10_000, build_log(5) * 1_000))
-    assert len(seen.action) + len(seen.said) + len(seen.result) < 2_500
+@pytest.mark.parametrize("action", ["", "read_file a.py\n" * 10_000])
+def test_a_step_is_small_whatever_a_tool_printed(action: str) -> None:
+    seen = step(Iteration("I look. " * 10_000, action, build_log(5) * 1_000, "failed " * 10_000))
+    assert sum(len(str(part)) for part in asdict(seen).values()) < 2_600
+
+
+def test_a_long_action_is_the_same_apart_from_what_differs_every_time() -> None:
+    result = "error: patch failed"
+    assert detected(steps(*((f"apply /tmp/tmpab{n}cd {'x ' * 2_000}", result) for n in range(3)))) == Loop(1)
+
+
+def test_what_was_done_is_told_apart_by_every_space() -> None:
+    indented = [step(Iteration(action=f"edit if x:\n{' ' * by}y()")) for by in (2, 4)]
+    assert indented[0].action == indented[1].action
+    assert indented[0].did != indented[1].did

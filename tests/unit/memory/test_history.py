@@ -1,0 +1,88 @@
+"""What breakers and guards are told of a run in one look, on both databases."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from domain.events import EventType
+from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from memory import answers, history, ledger, totals
+from memory.database import Connection, Database
+from memory.history import History
+from memory.tables import AnswerRow
+from safety.breakers import Move
+from safety.loops import Iteration, step
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+RUN = Run(
+    id="01J9ZQ4T7M8K5N3P2R6S1V0WXY",
+    repository=RepositoryRef(installation_id=1, id=2, owner="octo-org", name="shop"),
+    number=3,
+    head_sha="a",
+    base_sha="b",
+    trigger=Trigger.pull_request,
+    attempt=1,
+    fence=1,
+    state=RunState.running,
+)
+READ: dict[str, Any] = {
+    "key": "read 1",
+    "text": "I read.",
+    "uses": [{"tool": "read_file", "arguments": {"path": "a.py"}}],
+    "problem": None,
+}
+SEEN = step(Iteration("I read.", "read_file {'path': 'a.py'}", "total = 1"))
+
+
+async def of(database: Database) -> History:
+    asked = totals.of_call(RUN, Phase.review, NOW, "s", "anthropic") | totals.since(NOW - MINUTE, "anthropic")
+
+    def look(connection: Connection) -> History:
+        return history.of_run(connection, RUN, asked, 7)
+
+    return await database.at_once(look)
+
+
+async def read(database: Database) -> None:
+    """An answer that was acted on."""
+    await answers.keep(database, RUN, "digest", READ, NOW)
+    await answers.acted(database, RUN, Phase.review, "digest", ["read_file"], [("total = 1", False)], NOW)
+
+
+async def test_of_a_run_of_which_nothing_is_known(database: Database) -> None:
+    found = await of(database)
+    assert (found.gates, found.turns, found.moves, found.calls) == ((), [], [], [])
+    assert (found.sums.standing, found.sums.gates, found.sums.calls, found.sums.open) == ((False, False, None), 0, 0, 0)
+    assert found.sums.totals.model_dump() == {"phase": 0, "run": 0, "day": 0, "installation": 7}
+
+
+async def test_of_one_that_began_and_answered(database: Database) -> None:
+    async with database.transaction() as session:
+        ledger.tell(session, RUN.id, EventType.run_started, NOW)
+    await read(database)
+    await answers.keep(database, RUN, "tokens", {"held": []}, NOW)  # which no step asked a model for
+    found = await of(database)
+    assert found.moves == [Move(NOW, running=True)]
+    assert [(each.question, each.key, each.step, each.at) for each in found.turns] == [("digest", "read 1", SEEN, NOW)]
+
+
+async def test_what_is_kept_beside_an_answer_is_what_it_came_to(database: Database) -> None:
+    await read(database)
+    value = await answers.find(database, RUN, "digest")
+    assert value is not None
+    assert value == {**READ, "results": ["total = 1"], "errors": [False]}
+    (kept,) = await database.at_once(lambda connection: answers.of_run(connection, RUN.id))
+    assert kept.step == step(answers.iteration("digest", value)) == SEEN
+
+
+async def test_an_answer_of_another_version_is_seen(database: Database) -> None:
+    """Of one that kept nothing beside it, and of one that kept more, and less."""
+    await read(database)
+    for turn in (None, {"key": "read 1", "step": {"did": SEEN.did, "mood": "good"}}):
+        async with database.transaction() as session:
+            await session.execute(update(AnswerRow).values(turn=turn))
+            assert await session.scalar(select(AnswerRow.turn)) == turn
+        (seen,) = (await of(database)).turns
+        assert (seen.key, seen.step.did) == ("read 1", SEEN.did)
