@@ -58,6 +58,7 @@ _LOST = (
 _LOST_OF_STEP = _LOST.where(SpendRow.phase == bindparam("in_phase"), SpendRow.step == bindparam("at_step"))
 
 _USUAL = Breakers()
+_UNUSED = Usage().model_dump()
 
 
 Before = Callable[[Connection, History, datetime], Refusal | None]
@@ -96,6 +97,7 @@ class StoredPurse:
         self._ceilings = ceilings
         self._before = before
         self._breakers = breakers
+        self._usual = money.capped(limits, ceilings)
         self._warned: set[str] = set()
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
@@ -236,6 +238,8 @@ class StoredPurse:
 
     def _within(self, granted: Slice) -> Limits:
         """The limits with what people granted, within the operator's ceilings."""
+        if not granted.amount:
+            return self._usual
         return money.capped(money.raised(self._limits, self._phase, granted.amount), self._ceilings)
 
     def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> dict[str, object]:
@@ -251,7 +255,7 @@ class StoredPurse:
             state=RESERVED,
             reserved=reservation.amount,
             amount=reservation.amount,
-            **Usage().model_dump(),
+            **_UNUSED,
             outcome="",
             problem="",
             seconds=0.0,

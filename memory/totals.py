@@ -16,6 +16,7 @@ from memory.permits import STANDING, Standing
 from memory.tables import BudgetRow, CircuitRow, GateRow, SpendRow
 from safety.breakers import Call, Circuit
 
+_NEW = Circuit()
 RESERVED = "reserved"
 """The state of a call that may be on its way."""
 
@@ -103,7 +104,7 @@ def sums(row: Sequence[Any], installation: int) -> Sums:
         calls=calls,
         open=unfinished,
         granted=Slice(amount=amount, calls=more),
-        circuit=Circuit() if circuit is None else Circuit.model_validate(circuit),
+        circuit=_NEW if circuit is None else Circuit.model_validate(circuit),
     )
 
 

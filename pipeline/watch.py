@@ -117,9 +117,12 @@ class Watch:
         return limits.stretch(granted) if granted else limits
 
     def _stagnant(self, steps: Sequence[Step]) -> Check | None:
-        seen = [frozenset({each.did}) for each in steps]
-        snapshots = [breakers.Progress(), *(breakers.Progress(seen=each) for each in seen)]
-        check = breakers.stagnation(breakers.strides(snapshots, self._phase), self._configuration.breakers.iteration)
+        """Whether none of the latest turns did anything new."""
+        limits = self._configuration.breakers.iteration
+        earlier, latest = steps[: -limits.stagnation], steps[-limits.stagnation :]
+        known = breakers.Progress(seen=frozenset(each.did for each in earlier))
+        snapshots = [known, *(breakers.Progress(seen=frozenset({each.did})) for each in latest)]
+        check = breakers.stagnation(breakers.strides(snapshots, self._phase), limits)
         return check if check.state is BreakerState.open else None
 
     async def _request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:
