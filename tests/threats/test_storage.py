@@ -81,6 +81,7 @@ async def test_t_d5_a_review_outlives_long_outages(hurried: Story) -> None:
         await asyncio.sleep(0.3)
         async with outage(hurried.forge.settings.database_url):
             await asyncio.sleep(HURRIED.worker * 5)
+    await _redeliver(hurried)  # what the door could not take
     await hurried.rest()
     for repository, head in heads:
         assert hurried.check(repository, head).conclusion == "success"
