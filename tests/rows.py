@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.settings import Settings
+from domain.runs import RepositoryRef, Run, RunState, Trigger
 from memory.tables import DeliveryRow, GateRow, RunRow, SpendRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -12,6 +13,21 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def settings(url: str) -> Settings:
     """What a command that looks into this database needs."""
     return Settings.model_validate({"app_id": 1, "webhook_secret": ("s",), "database_url": url})
+
+
+def working(run_id: str, repository_id: int = 10) -> Run:
+    """A run that works, on pull request 1 of octo-org/shop."""
+    return Run(
+        id=run_id,
+        repository=RepositoryRef(installation_id=1, id=repository_id, owner="octo-org", name="shop"),
+        number=1,
+        head_sha="a",
+        base_sha="b",
+        trigger=Trigger.pull_request,
+        attempt=1,
+        fence=1,
+        state=RunState.running,
+    )
 
 
 def run_row(run_id: str, repository_id: int = 10, name: str = "shop", **more: Any) -> RunRow:

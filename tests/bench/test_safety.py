@@ -18,7 +18,7 @@ from domain.configuration import Configuration
 from domain.events import EventType
 from domain.money import NO_CEILINGS, Limits, Outcome, Receipt, Reservation
 from domain.ports import Purse
-from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from domain.runs import Phase, Run
 from memory import answers
 from memory.database import Connection, Database
 from memory.spend import StoredPurse
@@ -27,7 +27,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
 from pipeline.services import Services
 from tests.databases import Backend, drop, fresh
-from tests.rows import run_row
+from tests.rows import run_row, working
 from tests.stories.driver import story
 from tests.stories.test_gates import opened
 
@@ -162,17 +162,7 @@ async def _filled(database: Database) -> Run:
     chance, now = random.Random(4), datetime.now(UTC)
     ids = [str(ULID.from_datetime(now - timedelta(minutes=RUNS - number))) for number in range(RUNS)]
     rows = [run_row(each, number % REPOSITORIES, state="running") for number, each in enumerate(ids)]
-    run = Run(
-        id=ids[-1],
-        repository=RepositoryRef(installation_id=1, id=(RUNS - 1) % REPOSITORIES, owner="octo-org", name="shop"),
-        number=1,
-        head_sha="a",
-        base_sha="b",
-        trigger=Trigger.pull_request,
-        attempt=1,
-        fence=1,
-        state=RunState.running,
-    )
+    run = working(ids[-1], (RUNS - 1) % REPOSITORIES)
     lease = ExecutorRow(id="bench", instance="bench", host="bench", pid=1, lease_until=now)  # for the empty write
     async with database.transaction() as session:
         session.add(PullRequestRow(repository_id=run.repository.id, number=run.number, fence=run.fence))

@@ -7,24 +7,15 @@ import pytest
 
 from domain.configuration import Configuration
 from domain.events import EventType
-from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
+from domain.runs import Phase
 from memory import answers, history, ledger, totals
 from memory.database import Connection, Database
 from pipeline.services import Services
 from pipeline.watch import Watch
+from tests.rows import working
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-RUN = Run(
-    id="01J9ZQ4T7M8K5N3P2R6S1V0WXY",
-    repository=RepositoryRef(installation_id=1, id=2, owner="octo-org", name="shop"),
-    number=3,
-    head_sha="a",
-    base_sha="b",
-    trigger=Trigger.pull_request,
-    attempt=1,
-    fence=1,
-    state=RunState.running,
-)
+RUN = working("01J9ZQ4T7M8K5N3P2R6S1V0WXY")
 
 
 @pytest.mark.parametrize(
