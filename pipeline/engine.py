@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
@@ -60,6 +59,8 @@ _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count o
 _HEARINGS_AT_ONCE = 4  # in this process: each waits for a model
 _LEARNING_AT_ONCE = 2  # in this process: nobody waits for it
 _TESTS_AT_ONCE = 2  # that somebody asked for, in this process: each takes processors and a gigabyte
+# Every look into a queue is three statements, and most find nothing: work that takes long may begin a little later.
+_LONG, _LONGER = 2.5, 5  # times the polling of what comes in and of runs: where somebody waits, where nobody does
 HEARTBEAT = 5.0  # seconds
 
 
@@ -68,7 +69,7 @@ class EngineSettings:
     """How a process takes part in the work.
 
     :param executor_id: stable and unique per process slot.
-    :param polling: seconds between two looks into a queue.
+    :param polling: seconds between two looks for what came in and for runs; longer for what is not as urgent.
     :param concurrent_runs: runs at the same time in this process.
     :param heartbeat: seconds between two sweeps; a fraction of the lease.
     """
@@ -94,12 +95,22 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
     """Bring DBOS's own tables up to date and register the queues, so that its first look finds them."""
     DBOS.migrate(engine.url.render_as_string(hide_password=False))
     queues = client(engine)
-    common: dict[str, Any] = {"polling_interval_sec": settings.polling, "on_conflict": "always_update"}
-    queues.register_queue(DELIVERIES, worker_concurrency=200, **common)
-    queues.register_queue(TESTS, partition_concurrency=1, worker_concurrency=_TESTS_AT_ONCE, **common)
-    queues.register_queue(HEARINGS, partition_concurrency=1, worker_concurrency=_HEARINGS_AT_ONCE, **common)
-    queues.register_queue(LEARNING, partition_concurrency=1, worker_concurrency=_LEARNING_AT_ONCE, **common)
-    queues.register_queue(RUNS, partition_concurrency=1, worker_concurrency=settings.concurrent_runs, **common)
+
+
+    def register(name: str, at_once: int, *, polls: float = 1, in_turn: bool = True) -> None:
+        queues.register_queue(
+            name,
+            worker_concurrency=at_once,
+            partition_concurrency=1 if in_turn else None,
+            polling_interval_sec=settings.polling * polls,
+            on_conflict="always_update",
+        )
+
+    register(DELIVERIES, 200, in_turn=False)
+    register(RUNS, settings.concurrent_runs)
+    register(TESTS, _TESTS_AT_ONCE, polls=_LONG)
+    register(HEARINGS, _HEARINGS_AT_ONCE, polls=_LONG)
+    register(LEARNING, _LEARNING_AT_ONCE, polls=_LONGER)
 
 
 class WorkflowEngine:

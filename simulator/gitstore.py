@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from simulator.diff import FileDiff, parse_diff
 
+_PINNED = re.compile(r"[0-9a-f]{40}(\.\.[0-9a-f]{40}|:.*)?", re.DOTALL)  # an object named by its hash, or what is in it
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 NO_COMMIT = "0" * 40
 _ENVIRONMENT = {
@@ -92,6 +94,17 @@ class TreeEntry:
 
 
 @dataclass(frozen=True)
+class _Answer:
+    code: int
+    output: bytes
+    error: bytes
+
+    @property
+    def text(self) -> str:
+        return self.output.decode(errors="replace")
+
+
+@dataclass(frozen=True)
 class MergeResult:
     tree: str
     clean: bool
@@ -106,6 +119,7 @@ class GitStore:
     path: Path
     _diffs: dict[tuple[str, str], list[FileDiff]] = field(default_factory=dict[tuple[str, str], list[FileDiff]])
     _commits: dict[str, CommitInfo] = field(default_factory=dict[str, CommitInfo])
+    _known: dict[tuple[str, ...], _Answer] = field(default_factory=dict[tuple[str, ...], _Answer])
 
     @classmethod
     def create(cls, path: Path, default_branch: str, parent: GitStore | None = None) -> GitStore:
@@ -126,6 +140,20 @@ class GitStore:
         if check and done.returncode != 0:
             raise GitError(f"git {' '.join(arguments)}: {done.stderr.decode(errors='replace').strip()}")
         return done
+
+    def ask(self, question: str, *options: str, of: Sequence[str], paths: Sequence[str] = ()) -> _Answer:
+        """What git says about objects; kept where each is named by its hash, as that can never change.
+
+        :param of: the objects. :param paths: in them.
+        """
+        arguments = (question, *options, *of, *(["--", *paths] if paths else []))
+        known = self._known.get(arguments)
+        if known is None:
+            done = self.run(*arguments, check=False)
+            known = _Answer(done.returncode, done.stdout, done.stderr)
+            if known.code <= 1 and all(map(_PINNED.fullmatch, of)):  # 1 is an answer, too: no, or nothing
+                self._known[arguments] = known
+        return known
 
     def text(self, *arguments: str) -> str:
         return self.run(*arguments).stdout.decode(errors="replace").strip()
@@ -188,22 +216,22 @@ class GitStore:
         return self._read_commits(f"{base}..{head}", "--reverse", "--topo-order")
 
     def history(self, head: str, limit: int, path: str | None = None) -> list[CommitInfo]:
-        return self._read_commits(head, f"-{limit}", *(["--", path] if path else []))
+        return self._read_commits(head, f"-{limit}", paths=[path] if path else [])
 
-    def _read_commits(self, revisions: str, *options: str) -> list[CommitInfo]:
+    def _read_commits(self, revisions: str, *options: str, paths: Sequence[str] = ()) -> list[CommitInfo]:
         parts = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00%x01"
-        paths = list(options[options.index("--") :]) if "--" in options else []
-        flags = options[: len(options) - len(paths)]
-        out = self.run("log", f"--format={parts}", *flags, revisions, *paths).stdout.decode(errors="replace")
-        found = [_commit_info(block.lstrip("\n")) for block in out.split("\x01") if block.strip("\n")]
+        log = self.ask("log", f"--format={parts}", *options, of=[revisions], paths=paths)
+        if log.code != 0:
+            raise GitError(f"git log {revisions}: {log.error.decode(errors='replace').strip()}")
+        found = [_commit_info(block.lstrip("\n")) for block in log.text.split("\x01") if block.strip("\n")]
         self._commits.update({commit.sha: commit for commit in found})
         return found
 
     def merge_base(self, one: str, other: str) -> str | None:
-        return self.run("merge-base", one, other, check=False).stdout.decode().strip() or None
+        return self.ask("merge-base", of=[one, other]).text.strip() or None
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        return self.run("merge-base", "--is-ancestor", ancestor, descendant, check=False).returncode == 0
+        return self.ask("merge-base", "--is-ancestor", of=[ancestor, descendant]).code == 0
 
     def diff(self, base: str, head: str) -> list[FileDiff]:
         """The changed files between two commits or trees, with patches of three context lines."""
@@ -216,35 +244,33 @@ class GitStore:
         return self._diffs[key]
 
     def read(self, revision: str, path: str) -> bytes | None:
-        done = self.run("cat-file", "blob", f"{revision}:{path}", check=False)
-        return done.stdout if done.returncode == 0 else None
+        found = self.ask("cat-file", "blob", of=[f"{revision}:{path}"])
+        return found.output if found.code == 0 else None
 
     def blob(self, sha: str) -> bytes | None:
-        done = self.run("cat-file", "blob", sha, check=False)
-        return done.stdout if done.returncode == 0 else None
+        found = self.ask("cat-file", "blob", of=[sha])
+        return found.output if found.code == 0 else None
 
     def entry(self, revision: str, path: str) -> TreeEntry | None:
-        found = self._tree(revision, "--", path.rstrip("/")) if path else []
+        found = self._tree(revision, paths=[path.rstrip("/")]) if path else []
         return found[0] if found else None
 
     def entries(self, revision: str, path: str = "", recursive: bool = False) -> list[TreeEntry]:
         tree = f"{revision}:{path}" if path else revision
         prefix = f"{path}/" if path else ""
-        found = self._tree(tree, *(["-r", "-t"] if recursive else []))
+        found = self._tree(tree, *(("-r", "-t") if recursive else ()))
         return [TreeEntry(e.mode, e.type, e.sha, e.size, prefix + e.path) for e in found]
 
-    def _tree(self, tree: str, *options: str) -> list[TreeEntry]:
-        flags = [option for option in options if option in ("-r", "-t")]
-        rest = [option for option in options if option not in flags]
-        out = self.run("ls-tree", "-l", "-z", *flags, tree, *rest, check=False).stdout.decode(errors="replace")
-        return [_tree_entry(line) for line in out.split("\0") if line]
+    def _tree(self, tree: str, *options: str, paths: Sequence[str] = ()) -> list[TreeEntry]:
+        found = self.ask("ls-tree", "-l", "-z", *options, of=[tree], paths=paths)
+        return [_tree_entry(line) for line in found.text.split("\0") if line]
 
     def merge_tree(self, base: str, head: str) -> MergeResult:
-        done = self.run("merge-tree", "--write-tree", base, head, check=False)
-        if done.returncode > 1:  # 1 is a conflict
-            raise GitError(f"git 2.38 or newer is needed: {done.stderr.decode(errors='replace').strip()}")
-        lines = done.stdout.decode(errors="replace").splitlines()
-        return MergeResult(lines[0] if lines else "", done.returncode == 0)
+        merged = self.ask("merge-tree", "--write-tree", of=[base, head])
+        if merged.code > 1:  # 1 is a conflict
+            raise GitError(f"git 2.38 or newer is needed: {merged.error.decode(errors='replace').strip()}")
+        lines = merged.text.splitlines()
+        return MergeResult(lines[0] if lines else "", merged.code == 0)
 
     def commit_tree(self, tree: str, parents: Sequence[str], message: str, author: str, date: datetime) -> str:
         name, _, email = author.rstrip(">").partition(" <")

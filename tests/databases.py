@@ -17,7 +17,7 @@ from memory.database import sync_engine
 from pipeline.engine import EngineSettings, prepare
 
 Backend = Literal["sqlite", "postgresql"]
-POLLING = 0.06  # seconds between two looks into a queue, in tests
+POLLING = 0.1  # seconds between two looks into a queue, in tests
 
 
 def fresh(backend: Backend, folder: Path, *, migrated: bool = True) -> str:

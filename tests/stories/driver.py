@@ -25,7 +25,8 @@ from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
-PATIENT = Patience(door=20.0, stubborn=2, telling=0)
+DELIVERY = 120.0  # seconds for a delivery: GitHub's ten are over when a machine stands still, and it would be lost
+PATIENT = Patience(door=DELIVERY, stubborn=2, telling=0)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
@@ -192,6 +193,7 @@ async def chapter(
             )
         )
         port = await stack.enter_async_context(served(running))
+        github.hooks.timeout = DELIVERY
         github.webhook_url = f"http://127.0.0.1:{port}/webhook"
         told = Story(github, running, clock)
         yield told

@@ -23,7 +23,7 @@ from tests.clock import MovableClock
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
 from tests.resting import still_open
-from tests.stories.driver import PATIENCE, SECRET, Story, chapter, settings, story
+from tests.stories.driver import DELIVERY, PATIENCE, SECRET, Story, chapter, settings, story
 from tests.threats.conftest import SWIFT
 from tests.threats.knocking import Answer, changed, door, knock, new_guid, opened, raw, sign
 from tests.threats.outages import outage
@@ -243,7 +243,7 @@ async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> 
     """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
     url = fresh(backend, tmp_path)
     at_a_time = asyncio.Semaphore(100)
-    async with story(url, tmp_path, Patience(door=9)) as told:
+    async with story(url, tmp_path, Patience(door=DELIVERY)) as told:
         pulls = [await opened(told, f"octo-org/shop-{number}") for number in range(5)]
         sent = {new_guid(): number for number in range(1000)}
 
