@@ -1,8 +1,10 @@
 """Tells what has neither come to its end nor waits for a moment on the clock."""
 
+import functools
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import column, literal, or_, select, table, union_all
+from sqlalchemy import Select, bindparam, column, literal, or_, select, table, union_all
 
 from domain.gates import GateState
 from memory.database import Database
@@ -16,9 +18,17 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
 
     Deliveries without an outcome, runs that are not final and wait for nobody, workflows that are not done, and gates
     that are answered, or whose time is over, without their run having been told. Who waits for a moment that comes
-    by itself while one looks on is on its way, too. One statement, so that nothing slips through between two.
+    by itself while one looks on is on its way, too.
     """
-    schema = None if database.dialect == "sqlite" else "dbos"
+    async with database.transaction() as session:
+        found = await session.execute(_still_open(database.dialect), {"now": now, "soon": now + _SOON})
+        return [(kind, key) for kind, key in found]
+
+
+@functools.cache
+def _still_open(dialect: str) -> Select[Any]:
+    """One statement, so that nothing slips through between two."""
+    schema = None if dialect == "sqlite" else "dbos"
     workflow = table("workflow_status", column("workflow_uuid"), column("status"), schema=schema)
     is_told = select(workflow).where(workflow.c.workflow_uuid == GateRow.run_id + "/" + GateRow.id)
     is_answered = GateRow.state.in_([GateState.approved, GateState.rejected, GateState.expired])
@@ -28,7 +38,7 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
         .where(
             RunRow.state == "waiting",
             RunRow.reason == "gate",
-            or_(is_answered, (GateRow.state == GateState.waiting) & (GateRow.until <= now)),
+            or_(is_answered, (GateRow.state == GateState.waiting) & (GateRow.until <= bindparam("now"))),
             ~is_told.exists(),
         )
     )
@@ -41,6 +51,5 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
     )
     found = union_all(gates, deliveries, runs, workflows).subquery("found")
     kind, key = found.c
-    waits = select(WaitRow).where(WaitRow.workflow_id == key, WaitRow.until > now + _SOON)
-    async with database.transaction() as session:
-        return [(each[0], each[1]) for each in await session.execute(select(kind, key).where(~waits.exists()))]
+    waits = select(WaitRow).where(WaitRow.workflow_id == key, WaitRow.until > bindparam("soon"))
+    return select(kind, key).where(~waits.exists())

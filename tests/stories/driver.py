@@ -58,7 +58,7 @@ class Story:
                 return
             if time.monotonic() > end:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
 
     def check(self, repository: Repository, sha: str) -> CheckRun:
         """The one ``Forge / review`` of this head; with several attempts, the newest."""
