@@ -26,7 +26,7 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
 
 
 @functools.cache
-def _still_open(dialect: str) -> Select[Any]:
+def _still_open(dialect: str) -> Select[Any, Any]:
     """One statement, so that nothing slips through between two."""
     schema = None if dialect == "sqlite" else "dbos"
     workflow = table("workflow_status", column("workflow_uuid"), column("status"), schema=schema)
