@@ -18,7 +18,6 @@ from sqlalchemy import (
     TypeDecorator,
     create_engine,
     event,
-    func,
     inspect,
     make_url,
 )
@@ -272,7 +271,7 @@ def begin(engine: Engine) -> Generator[Connection]:
         raise _translated(error) from error
 
 
-PLANNED_ONCE = func.set_config("plan_cache_mode", "force_generic_plan", True)
+PLANNED_ONCE = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 """Returned by a transaction's first statement, has PostgreSQL plan each later one of it once and for all.
 
 For look-ups by keys only, whose plan is the same whatever is looked up, and takes longer than they do. DBOS's own

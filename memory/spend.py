@@ -1,7 +1,7 @@
 """Keeps what every call of a model was reserved for and cost, so that runs cannot overrun a budget together.
 
 A reservation is one transaction: take the turn of the installation, sum what counts, let `safety.money` decide,
-insert. The turn is a row that is written first, so it holds across workers, processes and databases.
+insert. The turn is the database's, so it holds across workers and processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +31,9 @@ from domain.ports import Clock
 from domain.runs import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import circuits, history, ledger, totals
-from memory.database import PLANNED_ONCE, Connection, Database, upsert
+from memory.database import PLANNED_ONCE, Connection, Database
 from memory.history import History
-from memory.tables import BudgetRow, SpendRow
+from memory.tables import SpendRow
 from memory.totals import RESERVED
 from safety import money
 from safety.allowance import Allowance, Facts, allowance
@@ -42,13 +42,7 @@ from safety.breakers import Circuit, settled
 SETTLED, LOST = "settled", "lost"
 _HALF = "half"
 _INSERT = insert(SpendRow)
-_TURNS = {
-    dialect: upsert(
-        dialect, BudgetRow, {"scope": bindparam("installation"), "granted": 0}, {"granted": BudgetRow.granted}
-    )
-    for dialect in ("sqlite", "postgresql")
-}
-_TURNS["postgresql"] = _TURNS["postgresql"].returning(PLANNED_ONCE)
+_TAKE_TURN = f"SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), {PLANNED_ONCE}"
 _LOST = (
     update(SpendRow)
     .where(SpendRow.state == RESERVED, SpendRow.run_id == bindparam("run"))
@@ -381,8 +375,14 @@ def _said(check: Check) -> dict[str, object]:
 
 
 def _take_turn(connection: Connection, installation_id: int) -> None:
-    """Hold the installation's row until the end of the transaction, whose look-ups are all by keys."""
-    connection.execute(_TURNS[connection.dialect.name], {"installation": f"installation:{installation_id}"})
+    """Hold the installation until the end of the transaction, whose look-ups are all by keys.
+
+    As text, since it is asked before each call: to find a statement in SQLAlchemy's cache takes as long as this does.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # it has one writer
+    else:
+        connection.exec_driver_sql(_TAKE_TURN, (f"installation:{installation_id}",))
 
 
 def _lose(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:

@@ -370,16 +370,11 @@ class SpendRow(Base):
 
 
 class BudgetRow(Base):
-    """What people granted beyond the configured limits, per run and phase: micro-USD, or calls of a model.
-
-    An installation has a row too: reservations take turns at it, so that two never count the same money.
-    """
+    """What people granted beyond the configured limits, per run and phase: micro-USD, or calls of a model."""
 
     __tablename__ = "budgets"
 
-    scope: Mapped[str] = mapped_column(
-        primary_key=True
-    )  # run:ID/PHASE | calls:ID/PHASE | granted by:ID/CAUSE | installation:ID
+    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | calls:ID/PHASE | granted by:ID/CAUSE
     granted: Mapped[int]
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
@@ -108,7 +108,7 @@ async def test_what_is_planned_once_ends_with_its_transaction(tmp_path: Path) ->
         return str(connection.exec_driver_sql("SHOW plan_cache_mode").scalar_one())
 
     def once(connection: Connection) -> str:
-        connection.execute(select(PLANNED_ONCE))
+        connection.execute(text(f"SELECT {PLANNED_ONCE}"))
         return mode(connection)
 
     assert [await database.at_once(each) for each in (mode, once, mode)] == ["auto", "force_generic_plan", "auto"]
