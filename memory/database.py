@@ -3,21 +3,24 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Connection,
     DateTime,
     Dialect,
     Engine,
+    SelectBase,
     TypeDecorator,
     create_engine,
     event,
+    func,
     inspect,
     make_url,
 )
@@ -26,7 +29,11 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.events import Event
@@ -45,12 +52,34 @@ __all__ = [
     "Connection",
     "Database",
     "Engine",
+    "JsonArray",
+    "Rendered",
     "begin",
     "insert_new",
     "is_outage",
     "sync_engine",
     "upsert",
 ]
+
+
+class JsonArray(FunctionElement[Any]):
+    """Several columns as one: a JSON array, on both databases."""
+
+    name = "json_array"
+    type = JSON()
+    inherit_cache = True
+
+
+@compiles(JsonArray, "postgresql")
+def _json_build_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_build_array({compiler.process(array.clauses, **options)})"
+
+
+@compiles(JsonArray, "sqlite")
+def _json_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
+    """SQLite keeps JSON as text, which would become a string in it."""
+    parts = [func.json(each) if isinstance(each.type, JSON) else each for each in array.clauses]
+    return f"json_array({', '.join(compiler.process(each, **options) for each in parts)})"
 
 
 class Utc(TypeDecorator[datetime]):
@@ -269,6 +298,50 @@ def begin(engine: Engine) -> Generator[Connection]:
             yield connection
     except (DBAPIError, PoolTimeout) as error:
         raise _translated(error) from error
+
+
+_Converted = Callable[[Any], Any]
+
+
+class Rendered:
+    """A query whose text is put together once: to find it in SQLAlchemy's cache takes as long as to ask it.
+
+    :param query: with parameters that are bound by name.
+    """
+
+    def __init__(self, query: SelectBase) -> None:
+        self._query = query
+        self._known: dict[str, tuple[SQLCompiler, dict[str, _Converted], Sequence[_Converted]]] = {}
+
+    def rows(self, connection: Connection, values: Mapping[str, object]) -> Iterator[Sequence[Any]]:
+        """The rows that it finds, each value as the type of its column has it.
+
+        :param values: of its parameters; others are left out.
+        """
+        dialect = connection.dialect
+        text, writers, readers = self._known.get(dialect.name) or self._render(dialect)
+        asked = {name: writers[name](value) for name, value in text.construct_params(values).items()}
+        bound = tuple(asked[name] for name in text.positiontup or ()) if text.positional else asked
+        for row in connection.exec_driver_sql(text.string, bound):
+            yield [read(value) for read, value in zip(readers, row, strict=True)]
+
+    def _render(self, dialect: Dialect) -> tuple[SQLCompiler, dict[str, _Converted], Sequence[_Converted]]:
+        text = self._query.compile(dialect=dialect)
+        writers = {name: _writer(each.type, dialect) for name, each in text.binds.items()}
+        readers = [_reader(each.type, dialect) for each in self._query.selected_columns]
+        return self._known.setdefault(dialect.name, (text, writers, readers))
+
+
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
+    return kind.dialect_impl(dialect).bind_processor(dialect) or _as_it_is
+
+
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
+    return kind.dialect_impl(dialect).result_processor(dialect, None) or _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 PLANNED_ONCE = "set_config('plan_cache_mode', 'force_generic_plan', true)"

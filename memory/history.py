@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Integer, literal_column, select, true, union_all
+from sqlalchemy import Integer, Select, literal_column, null, select, union_all
 
 from domain.gates import Gate
 from domain.runs import Run
 from memory import answers, gates, ledger, totals
 from memory.answers import Turn
-from memory.database import Connection
+from memory.database import Connection, JsonArray, Rendered
 from memory.totals import Sums
 from safety.breakers import Call, Move
 from safety.guards import let_go_on
@@ -31,15 +31,19 @@ class History:
     calls: Sequence[Call]
 
 
-_TURNS, _MOVES, _CALLS = range(3)
-_SUMS = totals.SUMS.subquery()
-_PAST = union_all(
-    answers.TURNS.add_columns(literal_column(str(_TURNS), Integer).label("kind")),
-    ledger.MOVES.add_columns(literal_column(str(_MOVES), Integer)),
-    totals.RECENT.add_columns(literal_column(str(_CALLS), Integer)),
-).subquery()
-_LOOK = select(*_PAST.c, *_SUMS.c).select_from(_SUMS.outerjoin(_PAST, true()))
-_KIND = len(_PAST.c) - 1
+_SUMS, _TURNS, _MOVES, _CALLS = range(4)
+
+
+def _part(kind: int, rows: Select[Any, Any, Any, Any]) -> Select[Any, Any, Any, Any, int]:
+    return rows.add_columns(literal_column(str(kind), Integer).label("kind"))
+
+
+_ALONE = select(null(), null(), null(), JsonArray(*totals.SUMS.subquery().c))
+_LOOK = Rendered(
+    union_all(
+        _part(_TURNS, answers.TURNS), _part(_MOVES, ledger.MOVES), _part(_CALLS, totals.RECENT), _part(_SUMS, _ALONE)
+    )
+)
 
 
 def of_run(connection: Connection, run: Run, asked: dict[str, object], installation: int) -> History:
@@ -48,13 +52,11 @@ def of_run(connection: Connection, run: Run, asked: dict[str, object], installat
     :param asked: what :func:`memory.totals.of_call` and :func:`memory.totals.since` say.
     :param installation: what its repositories spent today, in micro-USD.
     """
-    rows = connection.execute(_LOOK, asked).all()
-    found: list[list[Sequence[Any]]] = [[], [], []]
-    for row in rows:
-        kind: int | None = row[_KIND]
-        if kind is not None:
-            found[kind].append(row[:_KIND])
-    sums = totals.sums(rows[0][_KIND + 1 :], installation)
+    found: dict[int, list[Sequence[Any]]] = {kind: [] for kind in range(4)}
+    for *row, kind in _LOOK.rows(connection, asked):
+        found[kind].append(row)
+    [(*_, counted)] = found[_SUMS]
+    sums = totals.sums(counted, installation)
     known = gates.asked_by(connection, run.id) if sums.gates else ()
     return History(
         sums=sums,

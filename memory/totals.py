@@ -98,7 +98,7 @@ def sums(row: Sequence[Any], installation: int) -> Sums:
     halted, paused, fence, gates, *numbers, circuit = row
     own, whole, calls, unfinished, daily, amount, more = (int(each or 0) for each in numbers)
     return Sums(
-        standing=Standing(halted, paused, fence),
+        standing=Standing(bool(halted), bool(paused), fence),
         gates=gates,
         totals=Totals(phase=own, run=whole, day=daily, installation=installation),
         calls=calls,
