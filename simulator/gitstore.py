@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from simulator.diff import FileDiff, parse_diff
@@ -16,6 +16,7 @@ from simulator.diff import FileDiff, parse_diff
 _PINNED = re.compile(r"[0-9a-f]{40}(\.\.[0-9a-f]{40}|:.*)?", re.DOTALL)  # an object named by its hash, or what is in it
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 NO_COMMIT = "0" * 40
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
@@ -119,6 +120,7 @@ class GitStore:
     path: Path
     _diffs: dict[tuple[str, str], list[FileDiff]] = field(default_factory=dict[tuple[str, str], list[FileDiff]])
     _commits: dict[str, CommitInfo] = field(default_factory=dict[str, CommitInfo])
+    _committed: datetime = _NEVER  # when the last was written that has no moment of its own
     _known: dict[tuple[str, ...], _Answer] = field(default_factory=dict[tuple[str, ...], _Answer])
 
     @classmethod
@@ -189,10 +191,16 @@ class GitStore:
         """Write a whole history onto a branch in one process and return the commits' SHAs, oldest first."""
         stream = bytearray()
         for mark, commit in enumerate(commits, start=1):
-            stream += _fast_import_commit(mark, f"refs/heads/{branch}", commit, parent, default_author)
+            date = commit.date or self._next_second()
+            stream += _fast_import_commit(mark, f"refs/heads/{branch}", commit, parent, default_author, date)
         stream += b"".join(f"get-mark :{mark}\n".encode() for mark in range(1, len(commits) + 1))
         done = self.run("fast-import", "--quiet", "--force", data=bytes(stream))
         return done.stdout.decode().split()
+
+    def _next_second(self) -> datetime:
+        """Now, but never twice: what is committed again in the same second would be the same commit."""
+        self._committed = max(datetime.now(UTC), self._committed + timedelta(seconds=1))
+        return self._committed
 
     def resolve(self, revision: str) -> str | None:
         """The SHA of the commit a branch, tag or SHA names; None when there is none."""
@@ -288,8 +296,9 @@ class GitStore:
         return done.stdout.decode().strip()
 
 
-def _fast_import_commit(mark: int, ref: str, commit: Commit, parent: str | None, default_author: str) -> bytes:
-    date = commit.date or datetime.now(UTC)
+def _fast_import_commit(
+    mark: int, ref: str, commit: Commit, parent: str | None, default_author: str, date: datetime
+) -> bytes:
     who = f"{commit.author or default_author} {int(date.timestamp())} +0000"
     lines = [f"commit {ref}\nmark :{mark}\nauthor {who}\ncommitter {who}\n".encode(), _data(commit.message.encode())]
     if mark == 1:

@@ -43,10 +43,11 @@ async def test_pushed_back_to_a_head_whose_review_was_superseded(told: Story) ->
 
 async def test_back_to_the_first_base(told: Story) -> None:
     """What another base gave the head is not its verdict any more."""
-    repository, alice, head = await _opened(told)
+    repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "release", {"app.py": BROKEN}, base="main")
+    head = await alice.push(repository, "feature", {"notes.txt": "Nothing is wrong in here.\n"}, base="release")
+    pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
-    pull = next(each for each in repository.issues.values() if isinstance(each, PullRequest))
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
     await alice.edit_base(pull, "release")
