@@ -96,7 +96,6 @@ def prepare(engine: Engine, settings: EngineSettings) -> None:
     DBOS.migrate(engine.url.render_as_string(hide_password=False))
     queues = client(engine)
 
-
     def register(name: str, at_once: int, *, polls: float = 1, in_turn: bool = True) -> None:
         queues.register_queue(
             name,
