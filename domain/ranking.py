@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import nlargest
@@ -69,18 +69,28 @@ def _tells(word: str) -> bool:
     return not is_short and word not in _STOP
 
 
-def by_words(held: Mapping[Key, int]) -> Mapping[Key, int]:
+def by_words(alike: Mapping[int, Sequence[Key]]) -> Mapping[Key, int]:
     """The places of memories by what they hold of what was asked: a rare word says more than one that many hold.
 
     How rare a word is, is counted among these memories alone, so that no other repository's have a part in it.
 
-    :param held: by the memory's key, the words it holds as bits of a number.
+    :param alike: the keys of memories that hold the same words, by those as bits of a number.
     :return: by key, from 1; those that are equally good share a place.
     """
-    alike = Counter(held.values())
-    weights = _weights(alike)
-    worth = {bits: round(sum(weight for bit, weight in weights.items() if bits & bit), 6) for bits in alike if bits}
-    return places({each: worth[bits] for each, bits in held.items() if bits})
+    weights = _weights({bits: len(keys) for bits, keys in alike.items()})
+    levels: dict[float, list[Key]] = defaultdict(list)
+    for bits, keys in alike.items():
+        if bits:
+            levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
+    return _placed(levels)
+
+
+def regrouped(alike: Mapping[int, Sequence[Key]], part: Callable[[int], int]) -> Mapping[int, Sequence[Key]]:
+    """The same memories by a part of what they hold."""
+    found: dict[int, list[Key]] = defaultdict(list)
+    for bits, keys in alike.items():
+        found[part(bits)] += keys
+    return found
 
 
 def _weights(alike: Mapping[int, int]) -> Mapping[int, float]:
@@ -103,6 +113,14 @@ def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:
     levels: dict[float, list[Key]] = defaultdict(list)
     for each, value in worth.items():
         levels[value].append(each)
+    return _placed(levels)
+
+
+def _placed(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
+    """The places of the best.
+
+    :param levels: those of the same worth, by that.
+    """
     found: dict[Key, int] = {}
     for value in sorted(levels, reverse=True):
         room = CANDIDATES - len(found)

@@ -4,6 +4,8 @@ The text search of the database says which memories of the scope hold which of t
 is the same on both databases (:mod:`domain.ranking`).
 """
 
+import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,10 +74,10 @@ def _by_text(
     """The places of memories, by their ids, for the words and for the tags they hold."""
     if not (words or tags):
         return ()
-    held = _held(connection, asked, words, tags)
+    alike = _held(connection, asked, words, tags)
     every = (1 << len(words)) - 1
-    by_words = ranking.by_words({number: bits & every for number, bits in held.items()})
-    by_tags = ranking.by_words({number: bits >> len(words) for number, bits in held.items()} if tags else {})
+    by_words = ranking.by_words(ranking.regrouped(alike, lambda bits: bits & every))
+    by_tags = ranking.by_words(ranking.regrouped(alike, lambda bits: bits >> len(words)) if tags else {})
     numbers = table(
         "memory_words_ids" if connection.dialect.name == "sqlite" else "memory_words",
         column("number", BigInteger),
@@ -86,8 +88,10 @@ def _by_text(
     return [{ids[number]: place for number, place in places.items()} for places in (by_words, by_tags)]
 
 
-def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]) -> Mapping[int, int]:
-    """What the memories of the scope hold of words and tags: by their numbers, a bit for each, words first."""
+def _held(
+    connection: Connection, asked: Asked, words: Sequence[str], tags: Sequence[str]
+) -> Mapping[int, Sequence[int]]:
+    """The numbers of the scope's memories by what they hold of words and tags: a bit for each, words first."""
     scope = [f"r{asked.repository.id}"]
     if asked.organisation:
         scope.append(f"i{asked.repository.installation_id}")
@@ -98,23 +102,27 @@ def _held(connection: Connection, asked: Asked, words: Sequence[str], tags: Sequ
 
 def _held_in_sqlite(
     connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
-) -> Mapping[int, int]:
-    """The bits are put together here: SQLite would sort for that."""
+) -> Mapping[int, Sequence[int]]:
+    """A row for each word, as one for each hit would take longer. The bits are put together here: SQLite would sort."""
     asked = [*(f'words : "{word}"' for word in words), *(f"marks : {mark}" for mark in marks)]
     each = (
-        f"SELECT rowid AS number, {1 << place} AS bit FROM memory_words WHERE memory_words MATCH :asked{place}"
+        f"SELECT {1 << place}, json_group_array(rowid) FROM memory_words WHERE memory_words MATCH :asked{place}"
         for place in range(len(asked))
     )
     values = {f"asked{place}": f"marks : ({' OR '.join(scope)}) AND {one}" for place, one in enumerate(asked)}
-    held: dict[int, int] = {}
-    for number, bit in connection.execute(text(" UNION ALL ".join(each)), values).all():
-        held[number] = held.get(number, 0) | bit
-    return held
+    held: defaultdict[int, int] = defaultdict(int)
+    for bit, numbers in connection.execute(text(" UNION ALL ".join(each)), values):
+        for number in json.loads(numbers):
+            held[number] |= bit
+    alike: dict[int, list[int]] = defaultdict(list)
+    for number, bits in held.items():
+        alike[bits].append(number)
+    return alike
 
 
 def _held_in_postgresql(
     connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
-) -> Mapping[int, int]:
+) -> Mapping[int, Sequence[int]]:
     """Words are made lexemes first: a query made within the search would be made anew for each row."""
     lexemes = text("SELECT plainto_tsquery('english', word)::text FROM unnest(CAST(:words AS text[])) AS word")
     found = [*connection.scalars(lexemes, {"words": list(words)}), *(f"'@{mark}'" for mark in marks)]
@@ -123,13 +131,13 @@ def _held_in_postgresql(
         return {}
     bits = (f"CAST(words @@ CAST(:asked{place} AS tsquery) AS int) * {1 << place}::bigint" for place in asked)
     query = text(
-        f"SELECT number, {' + '.join(bits)} AS held FROM memory_words"
-        " WHERE words @@ CAST(:anything AS tsquery) AND words @@ CAST(:scope AS tsquery)"
+        f"SELECT {' + '.join(bits)} AS held, array_agg(number) AS numbers FROM memory_words"
+        " WHERE words @@ CAST(:anything AS tsquery) AND words @@ CAST(:scope AS tsquery) GROUP BY held"
     )
     values = {f"asked{place}": lexeme for place, lexeme in asked.items()}
     values["anything"] = " | ".join(f"({lexeme})" for lexeme in asked.values())
     values["scope"] = " | ".join(f"'@{mark}'" for mark in scope)
-    return {row.number: row.held for row in connection.execute(query, values)}
+    return {row.held: row.numbers for row in connection.execute(query, values)}
 
 
 async def note(
