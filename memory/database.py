@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeVar
 
@@ -311,25 +312,47 @@ class Rendered:
 
     def __init__(self, query: SelectBase) -> None:
         self._query = query
-        self._known: dict[str, tuple[SQLCompiler, dict[str, _Converted], Sequence[_Converted]]] = {}
+        self._known: dict[str, _Text] = {}
 
     def rows(self, connection: Connection, values: Mapping[str, object]) -> Iterator[Sequence[Any]]:
         """The rows that it finds, each value as the type of its column has it.
 
         :param values: of its parameters; others are left out.
         """
-        dialect = connection.dialect
-        text, writers, readers = self._known.get(dialect.name) or self._render(dialect)
-        asked = {name: writers[name](value) for name, value in text.construct_params(values).items()}
-        bound = tuple(asked[name] for name in text.positiontup or ()) if text.positional else asked
-        for row in connection.exec_driver_sql(text.string, bound):
-            yield [read(value) for read, value in zip(readers, row, strict=True)]
+        text = self._known.get(connection.dialect.name) or self._render(connection.dialect)
+        asked = {name: write(values[name]) for name, write in text.writers} | text.fixed
+        bound = asked if text.order is None else tuple(asked[name] for name in text.order)
+        for row in connection.exec_driver_sql(text.statement, bound):
+            yield [read(value) for read, value in zip(text.readers, row, strict=True)]
 
-    def _render(self, dialect: Dialect) -> tuple[SQLCompiler, dict[str, _Converted], Sequence[_Converted]]:
-        text = self._query.compile(dialect=dialect)
-        writers = {name: _writer(each.type, dialect) for name, each in text.binds.items()}
-        readers = [_reader(each.type, dialect) for each in self._query.selected_columns]
-        return self._known.setdefault(dialect.name, (text, writers, readers))
+    def _render(self, dialect: Dialect) -> "_Text":
+        compiled = self._query.compile(dialect=dialect)
+        writers = {name: _writer(each.type, dialect) for name, each in compiled.binds.items()}
+        fixed = {name: each.value for name, each in compiled.binds.items() if not each.required}
+        text = _Text(
+            statement=compiled.string,
+            writers=[(name, write) for name, write in writers.items() if name not in fixed],
+            fixed={name: writers[name](value) for name, value in fixed.items()},
+            order=compiled.positiontup if compiled.positional else None,
+            readers=[_reader(each.type, dialect) for each in self._query.selected_columns],
+        )
+        return self._known.setdefault(dialect.name, text)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A query as a dialect has it.
+
+    :param writers: the parameters, and how each is told to the driver.
+    :param fixed: what is asked for every time.
+    :param order: of parameters, where they have no names.
+    """
+
+    statement: str
+    writers: Sequence[tuple[str, _Converted]]
+    fixed: dict[str, Any]
+    order: Sequence[str] | None
+    readers: Sequence[_Converted]
 
 
 def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
