@@ -3,25 +3,21 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Connection,
     DateTime,
     Dialect,
     Engine,
-    SelectBase,
     TypeDecorator,
     create_engine,
     event,
-    func,
     inspect,
     make_url,
 )
@@ -30,11 +26,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import TypeEngine
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.events import Event
@@ -53,34 +45,12 @@ __all__ = [
     "Connection",
     "Database",
     "Engine",
-    "JsonArray",
-    "Rendered",
     "begin",
     "insert_new",
     "is_outage",
     "sync_engine",
     "upsert",
 ]
-
-
-class JsonArray(FunctionElement[Any]):
-    """Several columns as one: a JSON array, on both databases."""
-
-    name = "json_array"
-    type = JSON()
-    inherit_cache = True
-
-
-@compiles(JsonArray, "postgresql")
-def _json_build_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json_build_array({compiler.process(array.clauses, **options)})"
-
-
-@compiles(JsonArray, "sqlite")
-def _json_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
-    """SQLite keeps JSON as text, which would become a string in it."""
-    parts = [func.json(each) if isinstance(each.type, JSON) else each for each in array.clauses]
-    return f"json_array({', '.join(compiler.process(each, **options) for each in parts)})"
 
 
 class Utc(TypeDecorator[datetime]):
@@ -299,72 +269,6 @@ def begin(engine: Engine) -> Generator[Connection]:
             yield connection
     except (DBAPIError, PoolTimeout) as error:
         raise _translated(error) from error
-
-
-_Converted = Callable[[Any], Any]
-
-
-class Rendered:
-    """A query whose text is put together once: to find it in SQLAlchemy's cache takes as long as to ask it.
-
-    :param query: with parameters that are bound by name.
-    """
-
-    def __init__(self, query: SelectBase) -> None:
-        self._query = query
-        self._known: dict[str, _Text] = {}
-
-    def rows(self, connection: Connection, values: Mapping[str, object]) -> Iterator[Sequence[Any]]:
-        """The rows that it finds, each value as the type of its column has it.
-
-        :param values: of its parameters; others are left out.
-        """
-        text = self._known.get(connection.dialect.name) or self._render(connection.dialect)
-        asked = {name: write(values[name]) for name, write in text.writers} | text.fixed
-        bound = asked if text.order is None else tuple(asked[name] for name in text.order)
-        for row in connection.exec_driver_sql(text.statement, bound):
-            yield [read(value) for read, value in zip(text.readers, row, strict=True)]
-
-    def _render(self, dialect: Dialect) -> "_Text":
-        compiled = self._query.compile(dialect=dialect)
-        writers = {name: _writer(each.type, dialect) for name, each in compiled.binds.items()}
-        fixed = {name: each.value for name, each in compiled.binds.items() if not each.required}
-        text = _Text(
-            statement=compiled.string,
-            writers=[(name, write) for name, write in writers.items() if name not in fixed],
-            fixed={name: writers[name](value) for name, value in fixed.items()},
-            order=compiled.positiontup if compiled.positional else None,
-            readers=[_reader(each.type, dialect) for each in self._query.selected_columns],
-        )
-        return self._known.setdefault(dialect.name, text)
-
-
-@dataclass(frozen=True)
-class _Text:
-    """A query as a dialect has it.
-
-    :param writers: the parameters, and how each is told to the driver.
-    :param fixed: what is asked for every time.
-    :param order: of parameters, where they have no names.
-    """
-
-    statement: str
-    writers: Sequence[tuple[str, _Converted]]
-    fixed: dict[str, Any]
-    order: Sequence[str] | None
-    readers: Sequence[_Converted]
-
-
-def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
-    return kind.dialect_impl(dialect).bind_processor(dialect) or _as_it_is
-
-
-def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
-    return kind.dialect_impl(dialect).result_processor(dialect, None) or _as_it_is
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 PLANNED_ONCE = "set_config('plan_cache_mode', 'force_generic_plan', true)"

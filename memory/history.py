@@ -10,7 +10,8 @@ from domain.gates import Gate
 from domain.runs import Run
 from memory import answers, gates, ledger, totals
 from memory.answers import Turn
-from memory.database import Connection, JsonArray, Rendered
+from memory.database import Connection
+from memory.rendered import JsonArray, Rendered
 from memory.totals import Sums
 from safety.breakers import Call, Move
 from safety.guards import let_go_on
