@@ -118,7 +118,7 @@ class Paying:
         answer = await call(money, told, keep)
         if answer.refusal is None:
             await keep(answer)  # once more, with what it cost
-        if self._memory is not None:
+        if self._memory is not None and told.lessons:
             await self._memory.named_in(answer.model_dump_json())
         return _shown(answer)
 

@@ -80,7 +80,7 @@ class Draft:
         async with self._one_at_a_time:
             pairs = zip(self._steps, diffs, strict=False)
             del self._steps[sum(1 for _ in takewhile(lambda pair: pair[0].diff == pair[1], pairs)) :]
-            if not await self._objects.sizes([self.head]):
+            if self._steps and not await self._objects.sizes([self.head]):
                 self._steps.clear()
             for diff in diffs[len(self._steps) :]:
                 judged = await self._apply(diff)
