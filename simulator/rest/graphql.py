@@ -257,11 +257,30 @@ def _set_draft(call: Call, values: Json, draft: bool) -> Node:
     return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
 
 
+def _update_pull(call: Call, values: Json) -> Node:
+    pull = _pull_by_node(call, str(values.get("pullRequestId")))
+    _need(call, pull.repository, "pull_requests:write")
+    conversation.edit_issue(call.world, pull, call.actor, values.get("title"), values.get("body"))
+    return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
+
+
+def _update_comment(call: Call, values: Json) -> Node:
+    found = _subject(call, str(values.get("id")))
+    if not isinstance(found, IssueComment):
+        raise _unresolved(str(values.get("id")))
+    _need(call, found.repository, "issues:write")
+    conversation.edit_comment(call.world, found, call.actor, values.get("body"))
+    return Node("UpdateIssueCommentPayload", {"clientMutationId": None})
+
+
+_ERRORS = {403: "FORBIDDEN", 404: "NOT_FOUND"}
 _MUTATIONS: dict[str, Callable[[Call, Json], Node]] = {
     "resolveReviewThread": lambda call, values: _set_resolved(call, values, True),
     "unresolveReviewThread": lambda call, values: _set_resolved(call, values, False),
     "minimizeComment": _minimize,
     "addReaction": _react,
+    "updatePullRequest": _update_pull,
+    "updateIssueComment": _update_comment,
     "convertPullRequestToDraft": lambda call, values: _set_draft(call, values, True),
     "markPullRequestReadyForReview": lambda call, values: _set_draft(call, values, False),
 }
@@ -306,7 +325,7 @@ def _execute(call: Call, operation: Operation) -> Answer:
             return Answer(200, {"errors": [{"message": str(error), "path": [operation.kind, asked.alias]}]})
         except Refusal as refusal:
             data[asked.alias] = None
-            kind = "FORBIDDEN" if refusal.status == 403 else "NOT_FOUND"
+            kind = _ERRORS.get(refusal.status, "UNPROCESSABLE")
             errors.append({"type": kind, "path": [asked.alias], "message": refusal.body["message"]})
     return Answer(200, {"data": data, "errors": errors} if errors else {"data": data})
 
