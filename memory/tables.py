@@ -148,7 +148,10 @@ class OutboxRow(Base):
     """One write to GitHub. It is looked for by its natural key before it is repeated after a crash."""
 
     __tablename__ = "outbox"
-    __table_args__ = (UniqueConstraint("run_id", "step", "kind", name="one_write_per_step"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "step", "kind", name="one_write_per_step"),
+        Index("writes_by_object", "kind", "remote_id"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     run_id: Mapped[str]
