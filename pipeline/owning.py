@@ -1,4 +1,4 @@
-"""Tells the run of an issue what happened on the pull request it proposed: such events are messages to that run."""
+"""Knows the run of an issue by the pull request it proposed, and tells it what happened there: events are messages."""
 
 from pydantic import JsonValue
 
@@ -7,6 +7,13 @@ from memory import outbox, runs, waits
 from pipeline.going_on import go_on
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
+
+
+async def owner_of(services: Services, repository: RepositoryRef, number: int) -> Run | None:
+    """The run that proposed a pull request and is not over."""
+    owner = await outbox.proposed_by(services.database, repository.id, number)
+    run = None if owner is None else await runs.get(services.database, owner)
+    return None if run is None or run.state.is_final else run
 
 
 async def tell_owner(
@@ -18,9 +25,8 @@ async def tell_owner(
     """
 
     async def find() -> JsonValue:
-        owner = await outbox.proposed_by(services.database, repository.id, number)
-        run = None if owner is None else await runs.get(services.database, owner)
-        if run is None or run.state.is_final:
+        run = await owner_of(services, repository, number)
+        if run is None:
             return None
         await waits.end(services.database, run.id, services.clock.now())  # it would keep this look waiting, too
         return run.model_dump(mode="json")

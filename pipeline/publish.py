@@ -1,6 +1,7 @@
 """The only place that writes to GitHub: each write once, under the fencing token, found again after a crash."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -32,6 +33,8 @@ Tell = Callable[[Write], None]
 
 CONCLUDED = "concluded"
 _OPENED = "queued"
+_OVER = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
+_UNNUMBERED = 0  # what the outbox keeps of a write whose object it does not know the number of
 DECIDE = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
     Button(label="Reject", description="End the run here", identifier=Choice.reject),
@@ -60,13 +63,9 @@ class Publisher:
         await self._opened(run)
 
     async def show_progress(self, run: Run, step: str, doing: str, tell: Tell) -> None:
-        """Have it said on the check what is being done; if it could not be created before, it is now."""
-        check_id, check = await self._opened(run), _check(run, "in_progress", texts.progress(doing))
-
-        async def update() -> None:
-            await self.host.update_check_run(run.repository, check_id, check)
-
-        await self.in_passing(run, step, "check", check_id, update, tell)
+        """Have it said on the check what is being done, which creates it if nothing did before."""
+        check = _check(run, "in_progress", texts.progress(doing))
+        await self.in_passing(run, step, "check", _UNNUMBERED, partial(self.mention, run, _OPENED, check), tell)
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
@@ -78,18 +77,30 @@ class Publisher:
         """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
 
         A write of that run which is on its way may reopen the check, so the run itself closes it once more at its end.
+        A run that showed none yet gets one, unless nobody looks at its head any more.
         """
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
-        if found is None or found.conclusion == Conclusion.cancelled:
+        if found is not None and found.conclusion == Conclusion.cancelled:
             return
         ended = await runs.get(self.database, run.id) or run
-        if found.is_completed and (ended.state is RunState.failed or ended.reason is ReasonCode.closed):
+        if found is None and ended.reason in _OVER:
+            return
+        if (
+            found is not None
+            and found.is_completed
+            and (ended.state is RunState.failed or ended.reason is ReasonCode.closed)
+        ):
             return  # it was said; and a verdict that came before the merge stands
         if ended.state is RunState.failed:
             conclusion, text = Conclusion.action_required, texts.failed(ForgeError(ended.detail), run.id)
         else:
             conclusion, text = Conclusion.cancelled, texts.cancelled(ended.reason)
-        await self.host.update_check_run(run.repository, found.id, _check(run, "completed", text, conclusion))
+        check = _check(run, "completed", text, conclusion)
+        if found is not None:
+            await self.host.update_check_run(run.repository, found.id, check)
+            return
+        with suppress(Superseded):  # then whoever took over shows one
+            await self.opened(run, _OPENED, check)
 
     async def has_concluded(self, run: Run) -> bool:
         """Whether the run's verdict is on GitHub, or on its way there."""
@@ -171,7 +182,7 @@ class Publisher:
 
         async def label() -> int:
             await host.add_label(*where, gate_texts.ESCALATED_LABEL)
-            return 0
+            return _UNNUMBERED
 
         await self._once(run, f"escalate {gate.id}", "label", _no_trace, label)
         if gate.request.escalate:

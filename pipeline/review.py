@@ -26,6 +26,7 @@ from pipeline.publish import choose_inline
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.running import Running, while_current
 from pipeline.services import Services
+from pipeline.signs import open_sign
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
 from safety.gates import protected
@@ -136,6 +137,7 @@ class ReviewRun(Running):
         await self._move(RunState.running)
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         if not await self._publisher.is_concluded(self._run):
+            await open_sign(self._services, self._run)  # if it could not be before
             step = f"started {self._journal.workflow_id}"
             await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.tell)
         return None
