@@ -417,6 +417,18 @@ class Issues(Protocol):
         ...
 
 
+class Edit(BaseModel):
+    """A new text for a comment below an issue.
+
+    :param body: at most 65,536 characters.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    comment_id: int
+    body: str
+
+
 class Proposing(Protocol):
     """What leads to a pull request of Forge's own. The rules of ``CodeHost`` hold."""
 
@@ -442,8 +454,16 @@ class Proposing(Protocol):
         """
         ...
 
-    async def mark_ready(self, repository: RepositoryRef, number: int) -> None:
-        """Make a draft a plain pull request; one that is none stays as it is."""
+    async def mark_ready(
+        self, repository: RepositoryRef, number: int, body: str | None = None, said: Edit | None = None
+    ) -> bool:
+        """Make a draft a plain pull request, describe it anew and edit a comment, all in one write.
+
+        One that is no draft is only described.
+
+        :param body: at most 65,536 characters; None leaves what is there.
+        :returns: whether the comment was edited: never one that is gone, and only of a draft.
+        """
         ...
 
     async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:

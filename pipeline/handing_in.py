@@ -10,6 +10,7 @@ from domain import proposal_texts
 from domain.branches import branch_of
 from domain.errors import CommitGone
 from domain.plan import Weighed, in_order
+from domain.ports import Issue
 from domain.proposal_texts import Proposed, Proved, TaskReport
 from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState
@@ -78,13 +79,43 @@ class HandingIn:
 
         async def write() -> int:
             live = await host.issue(repository, number)
-            spent = await self._status.spent()
-            body = proposal_texts.with_result(live.body, proved, spent)
-            if body is not None and body != live.body:
-                await host.update_pull_request(repository, number, live.title, outgoing(body))
+            body = await self._described(live, proved)
+            if body is not None:
+                await host.update_pull_request(repository, number, live.title, body)
             return number
 
         await self._services.publisher.once(self._run, f"result {head}", "description", _no_trace, write)
+
+    async def mark_ready(self, opened: Opened, head: str, proved: Proved, step: str, text: str) -> bool:
+        """Make it a plain pull request, say there what it came to as :meth:`tell_result` does, and below the issue how
+        the run ended: all in one write.
+
+        :param step: names the last state of the comment below the issue.
+        :param text: of that comment.
+        :returns: False, and nothing is said, where it is closed, or its head no longer the one that was proved.
+        :raises CommitGone: what it was made on was taken back meanwhile.
+        """
+        host, repository, number = self._services.host, self._run.repository, opened.number
+        await self._require_base(await mirror_of(self._services, self._run))
+        await self._locks.require()
+
+        async def write() -> int:
+            body = await self._described(await host.issue(repository, number), proved)
+            edit = await self._status.edit(text)
+            if await host.mark_ready(repository, number, body, edit):
+                await self._status.shown(step, edit)
+            return number
+
+        live = await host.pull_request(repository, number)
+        if not live.is_open or live.head_sha != head:
+            return False
+        await self._services.publisher.once(self._run, f"ready {head}", "pull_request_state", _no_trace, write)
+        return True
+
+    async def _described(self, live: Issue, proved: Proved) -> str | None:
+        """The description with the result in it; None if it stays as it is."""
+        body = proposal_texts.with_result(live.body, proved, await self._status.spent())
+        return None if body is None or body == live.body else outgoing(body)
 
     async def _push(self, head: str) -> JsonValue:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""

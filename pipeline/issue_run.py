@@ -14,7 +14,7 @@ from domain.plan_texts import Afterwards, StepState
 from domain.proposal_texts import Progress
 from domain.review import RiskLevel
 from domain.rounds import Bounce, Standing, Step, next_step
-from domain.runs import ReasonCode, Run, RunState, Trigger
+from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from memory import checkpoints, looks, outbox
 from pipeline import tests_shown
 from pipeline.contracts import Locks
@@ -111,24 +111,17 @@ class IssueRun(Running):
             if built.ended is not None:
                 return await self._end(await self._with_part(built.ended))
             proving = Proving(self._services, self._journal, self._run, opened, begun.configuration, level)
-            standing = await self._standing(proving, built, bounces)
-            step, phase = next_step(standing, built.head, bounces)
+            standing, step, phase = await self._look(proving, built, bounces)
+            while step is Step.test or (step is Step.ready and not await self._is_ready(proving, handing_in, built)):
+                if step is Step.test and not await self._have_tested(proving, built):
+                    return await self._wait_for_workflows()
+                standing, step, phase = await self._look(proving, built, bounces)
             if step is Step.wait:
                 return await self._wait_for_review(built, opened, standing)
-            if step is Step.test:
-                testing = replace(self._progress, review=StepState.done, testing=StepState.now)
-                await self._show(f"tests {built.head}", testing)
-                has_ended = await proving.test(built)
-                await self._telling.quiet()
-                if not has_ended:
-                    return await self._wait_for_workflows()
-                continue
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
                 step = Step.given_up
-            if step in {Step.ready, Step.untested, Step.given_up}:
+            if step in {Step.untested, Step.given_up}:
                 await self._journal.step("say what it came to", partial(self._tell_result, proving, handing_in, built))
-            if step is Step.ready and not await self._is_ready(opened, built):
-                continue  # somebody pushed at the last moment
             if step not in {Step.fix, Step.help}:
                 return await self._end(await self._proved(step, opened))
             bounce = Bounce(phase=phase, head=built.head, to_fix=standing.to_fix)
@@ -137,12 +130,21 @@ class IssueRun(Running):
             await self._show(f"mends {len(bounces)}", _mending(self._progress, len(bounces)))
             built = await implementing.mend(built, bounce)
 
-    async def _standing(self, proving: Proving, built: Built, bounces: Sequence[Bounce]) -> Standing:
+    async def _look(self, proving: Proving, built: Built, bounces: Sequence[Bounce]) -> tuple[Standing, Step, Phase]:
+        """How it stands, and what is next."""
         answer = await self._journal.step("how it stands", lambda: proving.look(built, bounces))
-        return Standing.model_validate(answer)
+        standing = Standing.model_validate(answer)
+        return standing, *next_step(standing, built.head, bounces)
+
+    async def _have_tested(self, proving: Proving, built: Built) -> bool:
+        """Have the head tested, once; whether that came to an end."""
+        await self._show(f"tests {built.head}", replace(self._progress, review=StepState.done, testing=StepState.now))
+        has_ended = await proving.test(built)
+        await self._telling.quiet()
+        return has_ended
 
     async def _wait_for_review(self, built: Built, opened: Opened, standing: Standing) -> str:
-        text = await self._status.told(self._progress)
+        text = await self._status.told(replace(self._progress, review=StepState.now, testing=StepState.next))
         waits = proposal_texts.waits_for_review(opened.number, standing.reviewed)
         if waits:
             text = f"{text}\n\n{waits}"
@@ -161,8 +163,7 @@ class IssueRun(Running):
         if step in {Step.merged, Step.closed, Step.taken}:
             await self._journal.step("close the tests", lambda: said(tests_shown.close(self._services, self._run)))
         if step is Step.ready:
-            over = replace(self._progress, review=StepState.done, testing=StepState.done)
-            return Ended(RunState.completed, ReasonCode.proposed, await self._status.told(over))
+            return Ended(RunState.completed, ReasonCode.proposed, await self._told_ready())
         if step is Step.merged:
             text = proposal_texts.over(number, is_merged=True, spent=spent)
             return Ended(RunState.completed, ReasonCode.proposed, text)
@@ -175,8 +176,9 @@ class IssueRun(Running):
             return Ended(RunState.completed, ReasonCode.untested, proposal_texts.untested(number, spent=spent))
         return Ended(RunState.failed, ReasonCode.stuck, proposal_texts.given_up(number, spent=spent))
 
-    async def _is_ready(self, opened: Opened, built: Built) -> bool:
-        return bool(await self._journal.step("mark it ready", lambda: self._mark_ready(opened.number, built.head)))
+    async def _is_ready(self, proving: Proving, handing_in: HandingIn, built: Built) -> bool:
+        """Whether it is ready now; not if somebody closed it or pushed at the last moment."""
+        return bool(await self._journal.step("mark it ready", lambda: self._mark_ready(proving, handing_in, built)))
 
     async def _with_part(self, ended: Ended) -> Ended:
         """An end before everything was worked on, below what there is."""
@@ -225,18 +227,14 @@ class IssueRun(Running):
         await handing_in.tell_result(proving.opened, built.head, proved)
         return None
 
-    async def _mark_ready(self, number: int, head: str) -> JsonValue:
-        """Only the head that was proved; whether it is still there."""
-        host, repository = self._services.host, self._run.repository
+    async def _mark_ready(self, proving: Proving, handing_in: HandingIn, built: Built) -> JsonValue:
+        await self._telling.quiet()
+        proved = await proving.result(built, self._progress.bounces)
+        last, text = _last(ReasonCode.proposed), await self._told_ready()
+        return await handing_in.mark_ready(proving.opened, built.head, proved, last, text)
 
-        async def write() -> int:
-            await host.mark_ready(repository, number)
-            return number
-
-        if (await host.pull_request(repository, number)).head_sha != head:
-            return False
-        await self._services.publisher.once(self._run, f"ready {head}", "pull_request_state", _no_trace, write)
-        return True
+    async def _told_ready(self) -> str:
+        return await self._status.told(replace(self._progress, review=StepState.done, testing=StepState.done))
 
     async def _say_what_it_waits_for(self, gate: Gate) -> None:
         await self._telling.quiet()
@@ -269,11 +267,6 @@ def _last(reason: ReasonCode) -> str:
     return f"ended {reason}"
 
 
-async def _no_trace() -> int | None:
-    """It may be said twice; what is ready stays so."""
-    return None
-
-
 def _proposed(progress: Progress, built: Built, opened: Opened, bounces: int) -> Progress:
     done = StepState.done
     return replace(
@@ -288,7 +281,8 @@ def _proposed(progress: Progress, built: Built, opened: Opened, bounces: int) ->
 
 
 def _mending(progress: Progress, bounces: int) -> Progress:
-    return replace(progress, implementation=StepState.now, review=StepState.next, bounces=bounces)
+    ahead = StepState.next
+    return replace(progress, implementation=StepState.now, review=ahead, testing=ahead, bounces=bounces)
 
 
 _REFUSED = {

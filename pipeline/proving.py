@@ -1,5 +1,6 @@
 """Looks where the pull request of an issue's run stands: whose its head is, and what its review came to."""
 
+import asyncio
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -24,6 +25,7 @@ from pipeline.services import Services
 from pipeline.testing import Tested, Testing
 from safety.authority import refusal
 
+_LOOK = 0.1  # seconds between two looks whether a review is over
 _WORTH_MENDING = Severity.warning.rank
 
 
@@ -50,16 +52,20 @@ class Proving:
         self._level = level
 
     async def look(self, built: Built, bounces: Sequence[Bounce]) -> JsonValue:
-        """How it stands now, as JSON of :class:`Standing`."""
-        live = await self._services.host.pull_request(self._run.repository, self.opened.number)
-        standing = Standing(is_open=live.is_open, is_merged=live.is_merged, head=_owner(live, built))
+        """How it stands now, as JSON of :class:`Standing`; a review that is over in a moment is waited for."""
+        standing = await self._live(built)
         if standing.is_open and standing.head is Owner.run:
-            standing = standing.model_copy(update=await self._reviewed(built.head))
+            reviewed = await self._reviewed_soon(built.head)
+            standing = (await self._live(built)).model_copy(update=reviewed)  # anew: that took a moment
         if standing.reviewed in {Reviewed.approved, Reviewed.changes}:
             standing = await self._with_people(standing, built.head)
         if standing.reviewed is Reviewed.approved:
             standing = standing.model_copy(update=_proof(await self._tested(built.head), bounces))
         return standing.model_dump(mode="json")
+
+    async def _live(self, built: Built) -> Standing:
+        live = await self._services.host.pull_request(self._run.repository, self.opened.number)
+        return Standing(is_open=live.is_open, is_merged=live.is_merged, head=_owner(live, built))
 
     async def _with_people(self, standing: Standing, head: str) -> Standing:
         """With what those ask to be changed who may write here, first."""
@@ -109,6 +115,19 @@ class Proving:
         """The newest run of the review on a head."""
         past = await runs.of_pull_request(self._services.database, self._run.repository.id, self.opened.number)
         return next((each.run for each in past if each.run.head_sha == head), None)
+
+    async def _reviewed_soon(self, head: str) -> dict[str, object]:
+        """What the review came to, which is waited for as long as that is not worth telling people of.
+
+        A run that gives up its place meanwhile reads everything anew when it has its turn again.
+        """
+        now = asyncio.get_running_loop().time
+        until = now() + self._services.worth_telling
+        reviewed = await self._reviewed(head)
+        while reviewed.get("reviewed", Reviewed.pending) is Reviewed.pending and now() < until:
+            await asyncio.sleep(_LOOK)
+            reviewed = await self._reviewed(head)
+        return reviewed
 
     async def _reviewed(self, head: str) -> dict[str, object]:
         last = await self._last(head)

@@ -8,6 +8,7 @@ from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
 from domain.neutral import code
+from domain.ports import Edit
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
@@ -40,6 +41,22 @@ class IssueStatus:
 
         # A run that was taken up again says anew where it stands.
         await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, edit)
+
+    async def edit(self, text: str) -> Edit:
+        """What :meth:`show` would write, for whoever writes it together with something else.
+
+        :raises Superseded: if another run owns the issue.
+        """
+        comment_id, _ = await self._opened(text)
+        return Edit(comment_id=comment_id, body=self._marked(text))
+
+    async def shown(self, step: str, edit: Edit) -> None:
+        """Note that it was written, so that :meth:`show` does not write it again."""
+
+        async def known() -> int:
+            return edit.comment_id
+
+        await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, known)
 
     def step(self, name: str) -> str:
         """The name of a state of the comment in the outbox."""
@@ -100,6 +117,9 @@ class IssueStatus:
     def _marker(self) -> str:
         return self.services.publisher.markers.make("status", self.run.id)
 
+    def _marked(self, text: str) -> str:
+        return outgoing(f"{text}\n\n{self._marker}")
+
     async def _opened(self, text: str) -> tuple[int, bool]:
         """The comment, and whether it was made just now and says ``text``."""
         return await self._commented("status", self._marker, text)
@@ -121,9 +141,7 @@ class IssueStatus:
 
     async def _edit(self, comment_id: int, text: str) -> None:
         try:
-            await self.services.host.edit_comment(
-                self.run.repository, comment_id, outgoing(f"{text}\n\n{self._marker}")
-            )
+            await self.services.host.edit_comment(self.run.repository, comment_id, self._marked(text))
         except NotFound:  # a person deleted it; it is not put there again
             log.info("status.comment_gone", run=self.run.id)
 

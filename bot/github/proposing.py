@@ -1,5 +1,8 @@
 """Pull requests that Forge opens on GitHub: from a branch of the repository itself into another one."""
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 from pydantic import BaseModel, JsonValue
 
 from bot.github.client import repository_path, segment
@@ -7,17 +10,26 @@ from bot.github.errors import unexpected
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
 from bot.github.payloads import ListedPull, Pull, Tip, parse, parse_all
-from domain.errors import Unprocessable
-from domain.ports import Branch, Proposing, PullRequest
+from domain.errors import CodeHostError, NotFound, Unprocessable
+from domain.ports import Branch, Edit, Proposing, PullRequest
 from domain.runs import RepositoryRef
 
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
-_READY = Document(
-    "mutation",
-    """($pull: ID!) {
-  done: markPullRequestReadyForReview(input: {pullRequestId: $pull}) { pull: pullRequest { draft: isDraft } }
-}""",
-)
+_DESCRIBE = "updatePullRequest(input: {pullRequestId: $pull, body: $body}) { clientMutationId }"
+_MARK = "done: markPullRequestReadyForReview(input: {pullRequestId: $pull}) { pull: pullRequest { draft: isDraft } }"
+_SAY = "updateIssueComment(input: {id: $comment, body: $said}) { clientMutationId }"
+
+
+class _Write(NamedTuple):
+    """One mutation, with the variables it declares and what they are."""
+
+    declares: str
+    does: str
+    values: Mapping[str, JsonValue]
+
+
+class _Node(BaseModel):
+    node_id: str
 
 
 class _Readied(BaseModel):
@@ -65,15 +77,47 @@ class GitHubProposing(GitHubMerging, Proposing):
                 raise
         return await self._open(repository, {**wanted, "draft": False})
 
-    async def mark_ready(self, repository: RepositoryRef, number: int) -> None:
+    async def mark_ready(
+        self, repository: RepositoryRef, number: int, body: str | None = None, said: Edit | None = None
+    ) -> bool:
         """REST has no word for it. Apps need the permission to write contents, too: https://github.com/cli/cli/issues/8910"""
         pull = await self.read_pull(repository, number)
         if not pull.draft:
-            return
+            if body is not None:
+                await self.update_pull_request(repository, number, pull.title, body)
+            return False
         purpose = f"mark {repository.full_name}#{number} as ready for review"
-        data = await self._client.graphql(repository.installation_id, _READY, {"pull": pull.node_id}, purpose)
+        comment = None if said is None else await self._comment(repository, said.comment_id)
+        writes = [_Write("$pull: ID!", _MARK, {"pull": pull.node_id})]
+        if body is not None:
+            writes.insert(0, _Write("$body: String!", _DESCRIBE, {"body": body}))
+        if said is not None and comment is not None:
+            writes.append(_Write("$comment: ID!, $said: String!", _SAY, {"comment": comment, "said": said.body}))
+        try:
+            data = await self._together(repository, writes, purpose)
+        except CodeHostError:
+            if (await self.read_pull(repository, number)).draft:
+                raise
+            return await self.mark_ready(repository, number, body)  # GitHub did a part of it: then what is left
         if parse(_Readied, data, purpose).done.pull.draft:
             raise unexpected(purpose, "a success that left it a draft")
+        return comment is not None
+
+    async def _together(self, repository: RepositoryRef, writes: Sequence[_Write], purpose: str) -> object:
+        """Make several writes with one request, in their order."""
+        declared = ", ".join(write.declares for write in writes)
+        document = Document("mutation", f"({declared}) {{\n  " + "\n  ".join(write.does for write in writes) + "\n}")
+        values = {name: value for write in writes for name, value in write.values.items()}
+        return await self._client.graphql(repository.installation_id, document, values, purpose)
+
+    async def _comment(self, repository: RepositoryRef, comment_id: int) -> str | None:
+        """What GraphQL calls a comment; None if it is gone."""
+        purpose = f"read a comment in {repository.full_name}"
+        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
+        try:
+            return parse(_Node, await self._client.get(repository.installation_id, address, purpose), purpose).node_id
+        except NotFound:
+            return None
 
     async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
         purpose = f"update pull request {repository.full_name}#{number}"

@@ -3,7 +3,8 @@
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
-from domain.ports import Branch, PullRequest
+from domain.ports import Branch, Edit, PullRequest
+from simulator.faults import Moment, RequestInfo
 from tests.contract.stage import Stage
 
 BRANCH = "forge/issue-2"
@@ -161,14 +162,68 @@ async def test_a_draft_is_made_ready_once(stage: Stage) -> None:
     assert told == ["opened", "opened", "ready_for_review"]
 
 
-async def test_ready_whose_answer_was_lost_may_be_said_again(stage: Stage) -> None:
+async def test_ready_whose_answer_was_lost_is_found_to_be_so(stage: Stage) -> None:
     await _pushed(stage)
     made = await _propose(stage)
     stage.sim.faults.add(kind="reset", path="/graphql")
-    with pytest.raises(Unavailable):
-        await stage.host.mark_ready(stage.repository, made.number)
     await stage.host.mark_ready(stage.repository, made.number)
     assert stage.asked("/graphql") == 1
+
+
+async def test_ready_that_did_not_arrive_may_be_said_again(stage: Stage) -> None:
+    await _pushed(stage)
+    made = await _propose(stage)
+    stage.sim.faults.add(kind="reset_before", path="/graphql")
+    with pytest.raises(Unavailable):
+        await stage.host.mark_ready(stage.repository, made.number)
+    assert (await stage.host.pull_request(stage.repository, made.number)).is_draft
+    await stage.host.mark_ready(stage.repository, made.number)
+    assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
+
+
+async def test_a_draft_is_described_made_ready_and_told_of_in_one_write(stage: Stage) -> None:
+    await _pushed(stage)
+    made = await _propose(stage)
+    shown = stage.shelf.issues[made.number]
+    said = Edit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
+    for body, told in (("It passed", True), ("It passed twice", False)):  # the second time it is no draft any more
+        assert await stage.host.mark_ready(stage.repository, made.number, body, said) is told
+        assert (shown.title, shown.body) == ("Fix it", body)
+        assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
+        assert stage.asked("/graphql") == 1
+    assert [comment.body for comment in stage.shelf.issues[1].comments] == ["It is done"]
+
+
+async def test_a_draft_is_made_ready_although_the_comment_is_gone(stage: Stage) -> None:
+    await _pushed(stage)
+    made = await _propose(stage)
+    assert not await stage.host.mark_ready(stage.repository, made.number, None, Edit(comment_id=99, body="Done"))
+    assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
+    assert stage.shelf.issues[made.number].body == "Closes #2"
+
+
+async def test_a_comment_that_is_deleted_while_it_is_made_ready_takes_nothing_with_it(stage: Stage) -> None:
+    """GitHub makes the other writes of the request all the same."""
+    await _pushed(stage)
+    made = await _propose(stage)
+    said = Edit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
+
+    async def delete(request: RequestInfo, moment: Moment) -> None:
+        if request.path == "/graphql" and moment == "before":
+            await stage.ann.delete_comment(stage.shelf.issues[1].comments[0])
+
+    stage.sim.on_write(delete)
+    assert not await stage.host.mark_ready(stage.repository, made.number, "It passed", said)
+    assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
+    assert stage.shelf.issues[made.number].body == "It passed"
+
+
+async def test_a_description_that_is_too_long_is_refused_here_too(stage: Stage) -> None:
+    await _pushed(stage)
+    made = await _propose(stage)
+    with pytest.raises(Unprocessable):
+        await stage.host.mark_ready(stage.repository, made.number, "x" * 65_537)
+    assert stage.shelf.issues[made.number].body == "Closes #2"
 
 
 @pytest.mark.parametrize("permission", ["pull_requests", "contents"])

@@ -1,14 +1,20 @@
 """What becomes of a proposed change: it is reviewed, sent back, mended, and ready for people once nothing is wrong."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from pydantic import JsonValue
 
+from agents.models import Models
 from agents.scripted import ScriptedModel, Uses
 from memory import ledger
+from pipeline.services import WORTH_TELLING
+from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
-from tests.stories.driver import Story
+from tests.databases import fresh
+from tests.stories.driver import PATIENCE, PATIENT, Story, story
 from tests.stories.test_acting import later
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
@@ -49,6 +55,47 @@ async def asked_for(read: Story, model: ScriptedModel, *diffs: str, **files: str
 async def ended(read: Story) -> tuple[str, str]:
     run = next(each for each in await read.runs() if each.trigger == "issue")
     return run.state, run.reason
+
+
+async def test_a_review_that_is_soon_over_is_waited_for_without_a_word(tmp_path: Path, model: ScriptedModel) -> None:
+    """Nobody is told of what lasts a moment, and the run keeps its place meanwhile."""
+    patient = replace(PATIENT, telling=PATIENCE)
+    async with story(fresh("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)) as read:
+        _, pull = await asked_for(read, model, DIFF, TEST)
+        assert not pull.draft
+        assert await ended(read) == ("completed", "proposed")
+        assert await events(read, "run.waiting") == []
+        sent = [each for each in read.github.requests if each.write and each.applied and "check-runs" in each.path]
+        assert [(each.method, each.body["name"], each.body["status"]) for each in sent] == [
+            ("POST", "Forge / review", "completed"),
+            ("POST", "Forge / test", "completed"),
+        ]
+
+
+async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: ScriptedModel) -> None:
+    patient = replace(PATIENT, telling=WORTH_TELLING)
+    async with story(fresh("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)) as read:
+        alice = read.github.user("alice")
+
+        async def close(request: RequestInfo, moment: Moment) -> None:
+            if request.method == "POST" and request.path.endswith("/pulls") and moment == "after":
+                [pull] = next(iter(read.github.world.repositories.values())).pulls()
+                await alice.close(pull)
+
+        read.github.on_write(close)
+        asked, pull = await asked_for(read, model, DIFF, TEST)
+        assert pull.draft
+        assert await ended(read) == ("cancelled", "closed")
+        assert read.answers(asked.issue)[0].body.startswith("**A person closed #2**")
+
+
+async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(read: Story, model: ScriptedModel) -> None:
+    """Else whoever requires that check would wait for it for ever."""
+    read.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
+    _, pull = await asked_for(read, model, DIFF, TEST)
+    assert pull.draft
+    check = read.check(pull.repository, pull.head_sha)
+    assert (check.status, check.conclusion) == ("completed", "action_required")
 
 
 async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel) -> None:

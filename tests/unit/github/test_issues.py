@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
+from domain.ports import Edit
 from tests.unit.github.kit import API, REPO, Kit, in_turn, pull
 
 HOME = "/repos/acme/app"
@@ -164,3 +165,16 @@ async def test_ready_is_said_of_the_node_and_believed_only_if_it_took_effect(kit
         route.respond(json={"data": data})
         with pytest.raises(Unavailable):
             await kit.host.mark_ready(REPO, 1)
+
+
+async def test_what_it_came_to_is_said_in_the_same_request(kit: Kit) -> None:
+    kit.github.get(f"{PULLS}/1").respond(json=pull(draft=True, node_id="PR_kw1"))
+    kit.github.get(f"{HOME}/issues/comments/7").respond(json={"id": 7, "node_id": "IC_kw7"})
+    route = kit.github.post("/graphql")
+    route.respond(json={"data": {"updatePullRequest": {}, "done": {"pull": {"draft": False}}}})
+    assert await kit.host.mark_ready(REPO, 1, "Tests: passed", Edit(comment_id=7, body="Done"))
+    [sent] = [json.loads(request.content) for request in kit.sent(route)]
+    assert sent["variables"] == {"pull": "PR_kw1", "body": "Tests: passed", "comment": "IC_kw7", "said": "Done"}
+    writes = ("updatePullRequest", "markPullRequestReadyForReview", "updateIssueComment")
+    places = [sent["query"].index(write) for write in writes]
+    assert places == sorted(places), "it is described before people are called, and done before it is said to be"
