@@ -43,8 +43,9 @@ ANSWER = 5.0  # seconds a model takes
 BAR = 0.05  # of a run, beyond the model
 LOOKS = 6  # for each task; with what it needs beside them it stays within the guards (SPEC S7)
 MODEL, BETWEEN = "the model's own time", "queues and webhooks between steps"
-_OF_ISSUE, _OF_REVIEW, _OF_OTHERS = range(3)
+_OF_ISSUE, _OF_REVIEW, _OF_OTHERS, _WAITING = range(4)
 """Whose steps count first where several go on at once."""
+_LOOK = "how it stands"
 _GROUPS = {
     "planning": (
         "begin",
@@ -58,7 +59,7 @@ _GROUPS = {
     "implementing": ("ask: implement ", "act: implement ", "ask: mend ", "act: mend ", "who commits"),
     "tests in the sandbox": ("run the tests",),
     "analysis of failures": ("ask: model analysis",),
-    "branch and pull request": ("push the branch", "open the pull request", "how it stands", "mark it ready"),
+    "branch and pull request": ("push the branch", "open the pull request", _LOOK, "mark it ready"),
 }
 _TELLING = "telling people how far it is"
 _REPLAY = "replays of earlier legs"
@@ -183,8 +184,9 @@ def _of_issue(steps: Sequence[Step]) -> Iterable[tuple[Step, int, str]]:
         for step in leg:
             seen[step.name] += 1
             replays = replays and (step.name, seen[step.name]) in known
-            yield step, _OF_ISSUE, _REPLAY if replays else _group(step.name)
-            replays = replays and step.name != "how it stands"
+            rank = _WAITING if step.name == _LOOK else _OF_ISSUE  # a review that is soon over is waited for there
+            yield step, rank, _REPLAY if replays else _group(step.name)
+            replays = replays and step.name != _LOOK
         known |= {(name, number + 1) for name, count in seen.items() for number in range(count)}
 
 
