@@ -13,11 +13,12 @@ import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 from dbos._error import DBOSNonExistentWorkflowError  # not exported
+from pydantic import JsonValue
 
 from domain.commands import HearComment
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
-from domain.runs import RunState
+from domain.runs import Run, RunState
 from memory import executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
@@ -27,7 +28,7 @@ from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
 from pipeline.hearing import Hearing
 from pipeline.issue_run import IssueRun, has_ended
-from pipeline.journal import WAKE
+from pipeline.journal import WAKE, WorkflowJournal
 from pipeline.last_word import say
 from pipeline.names import (
     ACTING,
@@ -223,9 +224,7 @@ class WorkflowEngine:
                 run = await runs.get(services.database, run_id)
                 if run is None:
                     return "unknown run"
-                if run.state is RunState.failed or (run.state is RunState.completed and not asks_again):
-                    return "over"
-                if await has_ended(services, run):
+                if await _is_over(services, run, asks_again=asks_again):
                     return "over"
                 kind = IssueRun if run.is_of_issue else ReviewRun
                 return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
@@ -353,6 +352,16 @@ class WorkflowEngine:
             log.info("workflow.queued_again", workflow=workflow_id)
             await asyncio.to_thread(_queue_again, executor_id, workflow_id)
         self._idle = idle
+
+
+async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
+    """Whether nothing is left to do for a run. The answer lasts: who ended it has more to do, also after a crash."""
+
+    async def look() -> JsonValue:
+        is_ended = run.state is RunState.failed or (run.state is RunState.completed and not asks_again)
+        return is_ended or await has_ended(services, run)
+
+    return bool(await WorkflowJournal(services, DBOS.workflow_id or "").step("is it over", look))
 
 
 # The places that reach into DBOS, which recovers workflows at its start only.

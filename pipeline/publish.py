@@ -80,17 +80,14 @@ class Publisher:
         A run that showed none yet gets one, unless nobody looks at its head any more.
         """
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
-        if found is not None and found.conclusion == Conclusion.cancelled:
-            return
         ended = await runs.get(self.database, run.id) or run
-        if found is None and ended.reason in _OVER:
+        if found is None:
+            is_said = ended.reason in _OVER
+        else:  # a verdict that came before the merge stands
+            lasts = ended.state is RunState.failed or ended.reason is ReasonCode.closed
+            is_said = found.conclusion == Conclusion.cancelled or (found.is_completed and lasts)
+        if is_said:
             return
-        if (
-            found is not None
-            and found.is_completed
-            and (ended.state is RunState.failed or ended.reason is ReasonCode.closed)
-        ):
-            return  # it was said; and a verdict that came before the merge stands
         if ended.state is RunState.failed:
             conclusion, text = Conclusion.action_required, texts.failed(ForgeError(ended.detail), run.id)
         else:

@@ -62,6 +62,7 @@ _ON_AN_ISSUE = {
         ("run *: run the tests", "took effect"),
         ("run *: send it back", "took effect"),
         ("run *: mark it ready", "took effect"),
+        ("run *: whose pull request it is", "took effect"),
     ],
     "planned": [
         ("run 1: ask people", "took effect"),
