@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from agents import reviewer
 from agents.reviewer import Checked, ModelPart
+from domain.errors import CommitGone
 from domain.runs import Run
 from memory import checkpoints, dismissals, findings, runs
 from pipeline import configuration, memory_file
@@ -95,8 +96,16 @@ class Drawing:
 
 
 async def mirror_of(services: Services, run: Run) -> Mirror:
-    """The mirror of a run's repository with its head and base in it."""
+    """The mirror of a run's repository with its head and base in it.
+
+    :raises NotFound: the name belongs to another repository now, which holds neither.
+    :raises CommitGone: one of them is not to be had any more.
+    """
     authorization = await services.host.git_credentials(run.repository)
     mirror = await services.mirrors.mirror(run.repository.id, services.host.clone_url(run.repository), authorization)
-    await mirror.fetch(run.head_sha, run.base_sha, run.number)
+    try:
+        await mirror.fetch(run.head_sha, run.base_sha, run.number)
+    except CommitGone:
+        await services.host.default_branch(run.repository)  # which looks whose name it is
+        raise
     return mirror
