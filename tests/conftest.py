@@ -1,10 +1,9 @@
 """Settings of all tests, and which of them are played on both databases."""
 
 import os
-import threading
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import HealthCheck, settings
 
 # No test is timed: a loaded machine generates examples slowly, which says nothing about the code.
 settings.register_profile("forge", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,11 +34,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=list(again))
     items[:] = [item for item in items if item not in again]
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let threads of earlier tests end: where they draw random numbers, hypothesis takes that for the test's doing."""
-    if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
-        for thread in threading.enumerate():
-            if "dbos" in getattr(getattr(thread, "_target", None), "__module__", ""):
-                thread.join(60)
