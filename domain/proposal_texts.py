@@ -20,7 +20,8 @@ TASK = "Forge-Task"
 
 LONGEST_TITLE = 256  # characters GitHub takes
 LONGEST_SUBJECT = 72
-_LONGEST = 60_000  # characters; GitHub takes 65,536
+LONGEST_BODY = 65_536
+_LONGEST = 60_000  # of a description that is written anew: what it came to needs room, too
 _WIDTH = 72
 _MENDED = 20
 _LEFT = 10
@@ -162,7 +163,7 @@ class Proved:
 
 
 def with_result(body: str, proved: Proved, spent: int) -> str | None:
-    """The description with what the change came to; None if a person took the place for it out.
+    """The description with what the change came to; None if a person took the place for it out, or left no room.
 
     Everything else in it stays as people left it.
     """
@@ -183,7 +184,8 @@ def with_result(body: str, proved: Proved, spent: int) -> str | None:
             f"The change was sent back and mended {'once' if proved.bounces == 1 else f'{proved.bounces} times'}."
         )
     rows.append(f"Spent by the run in all: {shown(spent)}.")
-    return f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
+    whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
+    return whole if len(whole) <= LONGEST_BODY else None
 
 
 def _result(rows: Sequence[str]) -> str:

@@ -136,6 +136,15 @@ def test_a_description_without_the_place_stays_as_it_is() -> None:
     assert texts.with_result("Rewritten by a person.", Proved([], "", None, 0), 0) is None
 
 
+def test_a_description_that_people_filled_up_stays_as_it_is() -> None:
+    """GitHub would refuse it, and with it that the change is ready."""
+    before = texts.body(usual(), MARKER)
+    proved = Proved([], "", None, 0)
+    with_room = before + "x" * (texts.LONGEST_BODY - len(texts.with_result(before, proved, 0) or ""))
+    assert len(texts.with_result(with_room, proved, 0) or "") == texts.LONGEST_BODY
+    assert texts.with_result(with_room + "x", proved, 0) is None
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count: int) -> None:
