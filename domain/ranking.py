@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import nlargest
@@ -69,43 +69,27 @@ def _tells(word: str) -> bool:
     return not is_short and word not in _STOP
 
 
-def by_words(alike: Mapping[int, Sequence[Key]]) -> Mapping[Key, int]:
-    """The places of memories by what they hold of what was asked: a rare word says more than one that many hold.
+def by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
+    """The places of memories by which words of a question they hold: a rare one says more than one that many hold.
 
-    How rare a word is, is counted among these memories alone, so that no other repository's have a part in it.
+    How rare a word is, is counted among these memories alone, so that no other repository's have a part in it. Those
+    that hold the same words are weighed once: most hold one or two.
 
-    :param alike: the keys of memories that hold the same words, by those as bits of a number.
+    :param holders: for each word, the keys of the memories that hold it, each once.
     :return: by key, from 1; those that are equally good share a place.
     """
-    weights = _weights({bits: len(keys) for bits, keys in alike.items()})
+    held: defaultdict[Key, int] = defaultdict(int)
+    for place, keys in enumerate(holders):
+        for key in keys:
+            held[key] |= 1 << place
+    alike: dict[int, list[Key]] = defaultdict(list)
+    for key, bits in held.items():
+        alike[bits].append(key)
+    weights = {1 << place: math.log1p(len(held) / len(keys)) for place, keys in enumerate(holders) if keys}
     levels: dict[float, list[Key]] = defaultdict(list)
     for bits, keys in alike.items():
-        if bits:
-            levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
+        levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
     return _placed(levels)
-
-
-def regrouped(alike: Mapping[int, Sequence[Key]], part: Callable[[int], int]) -> Mapping[int, Sequence[Key]]:
-    """The same memories by a part of what they hold."""
-    found: dict[int, list[Key]] = defaultdict(list)
-    for bits, keys in alike.items():
-        found[part(bits)] += keys
-    return found
-
-
-def _weights(alike: Mapping[int, int]) -> Mapping[int, float]:
-    """What each word weighs, by its bit.
-
-    :param alike: how many memories hold the same words, by those.
-    """
-    counts: Counter[int] = Counter()
-    for bits, count in alike.items():
-        rest = bits
-        while rest:
-            counts[rest & -rest] += count
-            rest &= rest - 1
-    total = sum(alike.values())
-    return {bit: math.log1p(total / count) for bit, count in counts.items()}
 
 
 def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint, false, text
+from sqlalchemy import JSON, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy.dialects.postgresql import BIT
 from sqlalchemy.orm import Mapped, mapped_column
 
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -290,15 +291,19 @@ class MemoryUseRow(Base):
 
 
 class MemoryVectorRow(Base):
-    """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found."""
+    """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found.
+
+    ``signs`` has a bit for each, set if it is above zero; it is empty if a version that does not know of it made it.
+    """
 
     __tablename__ = "memory_vectors"
-    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    __table_args__ = (Index("memory_vectors_by_signs", "repository_id", "model", "memory_id", "signs"),)
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     memory_id: Mapped[str] = mapped_column(primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
     vector: Mapped[bytes]
+    signs: Mapped[str] = mapped_column(String().with_variant(BIT(varying=True), "postgresql"), server_default="")
 
 
 class RecallRow(Base):

@@ -1,16 +1,24 @@
 """The migrations make exactly the tables the code describes, on both databases, also with data in them."""
 
+from array import array
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from alembic import op
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import column, insert, inspect, table
 
 import migrations
 from memory import tables
-from memory.database import Base, begin, sync_engine
+from memory.database import Base, Database, Engine, begin, sync_engine
+from memory.memories import row_of
+from memory.tables import MemoryRow
+from memory.vectors import Vector, missing, nearness
 from tests.databases import Backend, drop, fresh
+from tests.unit.memories.test_recall import SHOP, learned
 
 OURS = {str(table.name) for table in tables.Base.metadata.sorted_tables}
 
@@ -52,3 +60,58 @@ def test_rows_of_the_first_version_survive(backend: Backend, tmp_path: Path) -> 
     engine.dispose()
     drop(url)
     assert [tuple(row) for row in rows] == [("F-ABCDEF", None)]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_a_migration_that_dies_changes_nothing(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = fresh(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0015")
+    before = _described(engine)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(op, "create_index", _die)
+        with pytest.raises(MemoryError):
+            migrations.upgrade(engine)
+    assert _described(engine) == before
+    migrations.upgrade(engine)
+    assert migrations.is_current(engine)
+    engine.dispose()
+    drop(url)
+
+
+def _die(*_: object, **__: object) -> None:
+    raise MemoryError
+
+
+def _described(engine: Engine) -> Mapping[str, Sequence[str]]:
+    seen = inspect(engine)
+    return {table: [column["name"] for column in seen.get_columns(table)] for table in seen.get_table_names()}
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_vectors_of_the_version_before_are_compared(backend: Backend, tmp_path: Path) -> None:
+    url = fresh(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0015")
+    memory = learned("Prices are whole cents.")
+    vector = array("f", [0.6, -0.8]).tobytes()
+    with begin(engine) as connection:
+        row = row_of(memory)
+        values = {column.name: getattr(row, column.name) for column in MemoryRow.__table__.columns}
+        connection.execute(insert(MemoryRow).values(values))
+        known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}
+        connection.execute(insert(table("memory_vectors", *map(column, known))).values(known))
+    migrations.upgrade(engine)
+    engine.dispose()
+
+    database = Database(url)
+    near = await database.at_once(
+        lambda connection: nearness(connection, SHOP, Vector("ours", [3.0, -4.0]), organisation=False)
+    )
+    assert near == {memory.id: pytest.approx(1)}
+    assert await missing(database, SHOP.id, "ours") == []
+    await database.close()
+    drop(url)

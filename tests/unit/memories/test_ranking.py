@@ -37,21 +37,17 @@ def test_terms_are_few_and_the_same_whatever_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alike", "places"),
+    ("holders", "places"),
     [
-        ({}, {}),
-        ({0: "a"}, {}),
-        ({1: "ab", 2: "c"}, {"c": 1, "a": 2, "b": 2}),  # what few hold says more
-        ({1: "a", 2: "b", 3: "c"}, {"c": 1, "a": 2, "b": 2}),
-        ({1: "ac", 3: "b", 4: "d"}, {"b": 1, "d": 2, "a": 3, "c": 3}),
+        ([], {}),
+        (["", ""], {}),
+        (["ab", "c"], {"c": 1, "a": 2, "b": 2}),  # what few hold says more
+        (["ac", "bc"], {"c": 1, "a": 2, "b": 2}),
+        (["abc", "", "b", "d"], {"b": 1, "d": 2, "a": 3, "c": 3}),
     ],
 )
-def test_places_by_words(alike: dict[int, str], places: dict[str, int]) -> None:
-    assert ranking.by_words(alike) == places
-
-
-def test_regrouped_by_a_part_of_what_they_hold() -> None:
-    assert ranking.regrouped({5: "ab", 1: "c", 2: "d"}, lambda bits: bits & 3) == {1: ["a", "b", "c"], 2: ["d"]}
+def test_places_by_words(holders: list[str], places: dict[str, int]) -> None:
+    assert ranking.by_words(holders) == places
 
 
 def test_only_the_best_have_a_place_and_the_newest_of_equals() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -14,9 +15,9 @@ import migrations
 from domain import memories as rules
 from domain.memories import Archived, Kind, Memory, Origin, Scope, Use
 from domain.runs import Phase, RepositoryRef
-from memory import memories
+from memory import memories, words
 from memory import recall as recalls
-from memory.database import Database, begin, sync_engine
+from memory.database import Connection, Database, begin, sync_engine
 from memory.recall import Asked, helped, note, recall, settle
 from memory.tables import MemoryRow, RecallRow
 from tests.unit.memories.test_confidence import NOON, WEEK
@@ -221,6 +222,21 @@ async def test_what_is_archived_or_over_is_not_told(database: Database) -> None:
     await memories.archive(database, [gone.id], Archived.forgotten, NOON)
     assert await told(database, "cart") == ["Pinned: the cart."]
     assert await rows_of_words(database) == 5
+
+
+async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two statements of a recall somebody else may forget what the first one found."""
+    stays, goes = learned("The cart stays."), learned("The cart goes.")
+    await keep(database, stays, goes)
+    search = words._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
+
+    def interrupted(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
+        found = search(connection, *asked)
+        connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
+        return found
+
+    monkeypatch.setattr(words, "_holders", interrupted)
+    assert await told(database, "cart") == ["The cart stays."]
 
 
 async def test_what_changes_is_found_as_it_is_now(database: Database) -> None:

@@ -1,16 +1,19 @@
 """Recall by meaning: what a model's vectors add to words, and that they leak no more than these."""
 
+import math
+import random
 from collections.abc import Sequence
+from operator import mul
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from domain.memories import Archived, Memory, Scope
 from memory import memories, vectors
 from memory.database import Database
 from memory.recall import Asked, recall
 from memory.tables import MemoryVectorRow
-from memory.vectors import Vector
+from memory.vectors import Vector, nearness
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_recall import SHOP, SIBLING, STRANGER, keep, learned
 
@@ -62,6 +65,51 @@ async def test_vectors_leak_no_more_than_words_do(database: Database) -> None:
     assert await told(database, Asked(SHOP, "")) == ["Ours."]
     assert set(await told(database, Asked(SHOP, "", organisation=True))) == {"Ours.", "Shared."}
     assert await told(database, Asked(STRANGER, "", organisation=True)) == ["A stranger's."]
+
+
+async def test_the_nearest_of_many_are_found(database: Database) -> None:
+    """Of more than are compared in full, of a repository's own and of those it shares, each with as many as that."""
+    chance = random.Random(5)
+    asked = [chance.gauss() for _ in range(256)]
+    near = [learned(f"Near {number}.") for number in range(10)]
+    shared = [learned(f"Shared {number}.", of=SIBLING, scope=Scope.organisation) for number in range(5)]
+    close = [[value + chance.gauss(0, 0.2 + 0.1 * place) for value in asked] for place in range(15)]
+    far = [learned(f"Far {number}.") for number in range(300)]
+    theirs = [learned(f"Theirs {number}.", of=SIBLING, scope=Scope.organisation) for number in range(300)]
+    others = [[chance.gauss() for _ in range(256)] for _ in range(600)]
+    made = [*zip([*far, *theirs], others, strict=True), *zip([*near, *shared], close, strict=True)]
+    await keep_with(database, made)
+
+    found = await database.at_once(
+        lambda connection: nearness(connection, SHOP, Vector(MODEL, asked), organisation=True)
+    )
+    exact = {memory.id: cosine(asked, values) for memory, values in made}
+    assert sorted(found, key=found.__getitem__)[-15:] == sorted(exact, key=exact.__getitem__)[-15:]
+    assert found == {each: pytest.approx(exact[each], abs=1e-6) for each in found}
+    assert len(found) < 300
+    assert {*await told(database, Asked(SHOP, ""), Vector(MODEL, asked))} == {memory.content for memory in near}
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(map(mul, one, other)) / math.hypot(*one) / math.hypot(*other)
+
+
+async def test_what_a_model_makes_longer_than_its_signs(database: Database) -> None:
+    long = [math.sin(number) for number in range(12_288)]
+    await keep_with(database, [(learned("The cart."), long)])
+    assert await told(database, Asked(SHOP, ""), Vector(MODEL, long)) == ["The cart."]
+
+
+async def test_a_vector_without_signs_is_made_again(database: Database) -> None:
+    """As code of an earlier version keeps it while both are at work."""
+    memory = learned("The cart.")
+    await keep_with(database, [(memory, HERE.values)])
+    async with database.transaction() as session:
+        await session.execute(update(MemoryVectorRow).values(signs=""))
+    assert await told(database, Asked(SHOP, "")) == []
+    assert await vectors.missing(database, SHOP.id, MODEL) == [memory]
+    await vectors.keep(database, [memory], [HERE])
+    assert await told(database, Asked(SHOP, "")) == ["The cart."]
 
 
 async def test_vectors_that_cannot_be_compared_are_left_out(database: Database) -> None:
