@@ -70,11 +70,11 @@ async def note(
         {"run_id": run_id, "task": task, "memory_id": each.memory.id, "phase": phase.value, "rank": rank, "at": now}
         for rank, each in enumerate(recalled, start=1)
     ]
-    noted = insert_new(database.dialect, RecallRow).values(rows).returning(RecallRow.memory_id)
+    noted = insert_new(database.dialect, RecallRow).returning(RecallRow.memory_id)
     accessed = {"last_accessed": now, "access_count": MemoryRow.access_count + 1}
 
     def keep(connection: Connection) -> None:
-        new = connection.scalars(noted).all()
+        new = connection.scalars(noted, rows).all()
         connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
 
     await database.at_once(keep)

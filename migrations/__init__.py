@@ -10,6 +10,8 @@ from alembic.script import ScriptDirectory
 from domain.errors import ConfigurationError
 from memory.database import Connection, Engine, begin
 
+_POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
+
 
 def _config(connection: Connection | None = None) -> Config:
     config = Config()
@@ -21,7 +23,7 @@ def _config(connection: Connection | None = None) -> Config:
 def upgrade(engine: Engine, revision: str = "head") -> None:
     """Bring the schema up to a revision, in one transaction.
 
-    :raises ConfigurationError: if another version of Forge wrote the database.
+    :raises ConfigurationError: if another version of Forge wrote the database, or its server is too old.
     :raises DatabaseUnavailable: if the database cannot be reached or written.
     """
     with begin(engine) as connection:
@@ -32,7 +34,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 def is_current(engine: Engine) -> bool:
     """Whether the schema is the one this version of Forge was written for. A file that is not there is not made.
 
-    :raises ConfigurationError: if another version of Forge wrote the database.
+    :raises ConfigurationError: if another version of Forge wrote the database, or its server is too old.
     :raises DatabaseUnavailable: if the database cannot be reached.
     """
     if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
@@ -42,6 +44,12 @@ def is_current(engine: Engine) -> bool:
 
 
 def _current(connection: Connection) -> str | None:
+    server = connection.dialect.server_version_info
+    if connection.dialect.name == "postgresql" and server is not None and server < _POSTGRESQL:
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL: the server is PostgreSQL {'.'.join(map(str, server))}, Forge needs {_POSTGRESQL[0]}.",
+            "Use a server of that version or a newer one.",
+        )
     current = MigrationContext.configure(connection).get_current_revision()
     if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
         raise ConfigurationError(

@@ -12,6 +12,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import column, insert, inspect, table
 
 import migrations
+from domain.errors import ConfigurationError
 from memory import tables
 from memory.database import Base, Database, Engine, begin, sync_engine
 from memory.memories import row_of
@@ -89,6 +90,18 @@ def _die(*_: object, **__: object) -> None:
 def _described(engine: Engine) -> Mapping[str, Sequence[str]]:
     seen = inspect(engine)
     return {table: [column["name"] for column in seen.get_columns(table)] for table in seen.get_table_names()}
+
+
+def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    url = fresh("postgresql", tmp_path)
+    engine = sync_engine(url)
+    assert migrations.is_current(engine)
+    monkeypatch.setattr(engine.dialect, "server_version_info", (13, 22))
+    for look in (migrations.is_current, migrations.upgrade):
+        with pytest.raises(ConfigurationError, match=r"the server is PostgreSQL 13\.22, Forge needs 14\."):
+            look(engine)
+    engine.dispose()
+    drop(url)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
