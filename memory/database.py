@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
@@ -48,7 +48,6 @@ __all__ = [
     "begin",
     "insert_new",
     "is_outage",
-    "replace",
     "sync_engine",
     "upsert",
 ]
@@ -318,14 +317,6 @@ def insert_new(dialect: str, table: type[Base], values: dict[str, Any] | None = 
     """
     insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
     return (insert if values is None else insert.values(**values)).on_conflict_do_nothing()
-
-
-def replace(dialect: str, table: type[Base], rows: Sequence[dict[str, Any]]) -> Any:
-    """An insert of rows, each of which takes the place of one that has its key."""
-    insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table).values(rows)
-    key = inspect(table).primary_key
-    rest = {each.name: insert.excluded[each.name] for each in inspect(table).columns if each not in key}
-    return insert.on_conflict_do_update(index_elements=list(key), set_=rest)
 
 
 def upsert(dialect: str, table: type[Base], values: dict[str, Any], instead: dict[str, Any]) -> Any:

@@ -53,10 +53,16 @@ def of_row(row: MemoryRow | Row[Any]) -> Memory:
 def within(repository: RepositoryRef, *, organisation: bool) -> ColumnElement[bool]:
     """Which memories a repository may see: its own, and those of its organisation if it takes part in them."""
     own = MemoryRow.repository_id == repository.id
-    if not organisation:
-        return own
-    shared = and_(MemoryRow.installation_id == repository.installation_id, MemoryRow.scope == Scope.organisation.value)
-    return or_(own, shared)
+    return or_(own, shared_with(repository)) if organisation else own
+
+
+def shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
+    """Which memories other repositories of its organisation taught for all that take part."""
+    return and_(
+        MemoryRow.installation_id == repository.installation_id,
+        MemoryRow.scope == Scope.organisation.value,
+        MemoryRow.repository_id != repository.id,
+    )
 
 
 async def find(database: Database, memory_id: str) -> Memory | None:
@@ -73,8 +79,7 @@ async def named(database: Database, repository: RepositoryRef, shown: str) -> Se
 
 async def shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
     """The live memories of this name that other repositories of the organisation taught for all that take part."""
-    theirs = within(repository, organisation=True), MemoryRow.repository_id != repository.id
-    return await _found(database, _ending(shown).where(*theirs, MemoryRow.archived_at.is_(None)))
+    return await _found(database, _ending(shown).where(shared_with(repository), MemoryRow.archived_at.is_(None)))
 
 
 def _ending(shown: str) -> Select[MemoryRow]:

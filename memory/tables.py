@@ -293,16 +293,18 @@ class MemoryUseRow(Base):
 class MemoryVectorRow(Base):
     """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found.
 
-    ``signs`` has a bit for each, set if it is above zero; it is empty if a version that does not know of it made it.
+    ``dimensions`` counts the numbers, and is 0 if a version that knows nothing of ``signs`` made the vector. That has a
+    bit for each of the first numbers, in hexadecimal on SQLite; see :mod:`memory.vectors`.
     """
 
     __tablename__ = "memory_vectors"
-    __table_args__ = (Index("memory_vectors_by_signs", "repository_id", "model", "memory_id", "signs"),)
+    __table_args__ = (Index("memory_vectors_by_signs", "repository_id", "model", "dimensions", "memory_id", "signs"),)
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     memory_id: Mapped[str] = mapped_column(primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
     vector: Mapped[bytes]
+    dimensions: Mapped[int] = mapped_column(server_default="0")
     signs: Mapped[str] = mapped_column(String().with_variant(BIT(varying=True), "postgresql"), server_default="")
 
 

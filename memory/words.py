@@ -41,6 +41,8 @@ def places(
     :param tags: anything.
     :param organisation: whether the repository takes part in what its organisation learned.
     """
+    if not (words or tags):
+        return {}, {}
     scope = [f"r{repository.id}"]
     if organisation:
         scope.append(f"i{repository.installation_id}")

@@ -9,7 +9,8 @@ from memory.database import Base, Connection
 
 connection = cast(Connection, context.config.attributes["connection"])
 context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
-# Two processes that start at once take turns; without a word, SQLite would commit each change to the schema by itself.
+# Two processes that start at once take turns. On SQLite this begins the transaction, too: the driver begins none for
+# changes of the schema, and each would be committed by itself.
 connection.exec_driver_sql(
     "BEGIN IMMEDIATE" if connection.dialect.name == "sqlite" else "SELECT pg_advisory_xact_lock(7052017)"
 )

@@ -3,12 +3,12 @@
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, text
 from ulid import ULID
 
 from domain.runs import Phase, RepositoryRef
@@ -18,7 +18,8 @@ from memory.recall import Asked, note, recall
 from memory.tables import MemoryRow
 from tests.databases import Backend, drop, fresh
 
-ROUNDS, WORDS, ASKED, NUMBERS, NOW = 40, 5_000, 16, 256, datetime.now(UTC)
+ROUNDS, WORDS, ASKED, NOW = 40, 5_000, 16, datetime.now(UTC)
+SHORT, LONG = 256, 1536  # numbers of vectors; text-embedding-3-small makes as many as the second
 BIG, SMALL = 10_000, 2_000  # memories of a repository: the most that may live, and what one may have after a year
 LAYOUTS = {1_000: [1_000], BIG: [BIG], 100_000: [BIG, *[SMALL] * 45]}
 Question = Callable[[RepositoryRef, Sequence[str]], Awaitable[object]]
@@ -32,9 +33,10 @@ async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
     database, chance = Database(url), random.Random(4)
     vocabulary = Vocabulary(chance)
     await _filled(database, vocabulary, LAYOUTS[memories])
-    await _embedded(database, chance)
-    _settle(url)
     repositories = {size: number for number, size in enumerate(LAYOUTS[memories])}
+    await _embedded(database, chance, range(len(LAYOUTS[memories])), SHORT)
+    await _embedded(database, chance, repositories.values(), LONG)
+    _settle(url)
     runs = iter(range(1_000_000))
 
     async def bare(repository: RepositoryRef, words: Sequence[str]) -> None:
@@ -53,25 +55,35 @@ async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
         found = await recall(database, Asked(repository, " ".join(words)), NOW)
         await note(database, f"run {next(runs)}", Phase.review, "review", found, NOW)
 
-    async def by_meaning(repository: RepositoryRef, words: Sequence[str]) -> None:
-        assert await recall(database, Asked(repository, " ".join(words)), NOW, vectors.Vector("bench", meaning(chance)))
+    def by_meaning(numbers: int, *, organisation: bool) -> Question:
+        async def asked(repository: RepositoryRef, words: Sequence[str]) -> None:
+            about = Asked(repository, " ".join(words), organisation=organisation)
+            assert await recall(database, about, NOW, meaning(chance, numbers))
 
+        return asked
+
+    questions = {
+        "bare text search in the repository, ranked": bare,
+        "bare text search in the whole database": unscoped,
+        "recall": recalled,
+        "recall, with what the organisation shares": shared,
+        "recall, and noted": noted,
+        f"recall, with vectors of {SHORT}": by_meaning(SHORT, organisation=False),
+        f"recall, with vectors of {LONG}": by_meaning(LONG, organisation=False),
+        f"recall, with vectors of {SHORT}, shared, too": by_meaning(SHORT, organisation=True),
+    }
     for size, number in repositories.items():
         repository = RepositoryRef(installation_id=1, id=number, owner="octo-org", name="shop")
-        times = await _in_turn([bare, unscoped, recalled, shared, noted, by_meaning], repository, vocabulary)
+        times = await _in_turn([*questions.values()], repository, vocabulary)
         print(f"\n\nRecall on {backend}, {memories:,} memories, {size:,} of the repository, median of {ROUNDS} (p95)")
-        _print("bare text search in the repository, ranked", times[0], times[0])
-        _print("bare text search in the whole database", times[1], times[0])
-        _print("recall", times[2], times[0])
-        _print("recall, with what the organisation shares", times[3], times[0])
-        _print("recall, and noted", times[4], times[0])
-        _print(f"recall, with vectors of {NUMBERS}", times[5], times[0])
+        for name, seconds in zip(questions, times, strict=True):
+            _print(name, seconds, times[0])
     await database.close()
     drop(url)
 
 
-def meaning(chance: random.Random) -> Sequence[float]:
-    return [chance.gauss() for _ in range(NUMBERS)]
+def meaning(chance: random.Random, numbers: int) -> vectors.Vector:
+    return vectors.Vector(f"bench of {numbers}", [chance.gauss() for _ in range(numbers)])
 
 
 class Vocabulary:
@@ -114,20 +126,18 @@ async def _filled(database: Database, vocabulary: Vocabulary, sizes: Sequence[in
 
 
 def _settle(url: str) -> None:
-    """What PostgreSQL would begin by itself while it is measured."""
+    """What PostgreSQL would begin by itself while it is measured; SQLite is told as much of its tables."""
     engine = sync_engine(url)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE" if engine.dialect.name == "sqlite" else "VACUUM ANALYZE")
     engine.dispose()
 
 
-async def _embedded(database: Database, chance: random.Random) -> None:
-    """Vectors for all; a few different ones do."""
-    some = [vectors.Vector("bench", meaning(chance)) for _ in range(100)]
-    async with database.transaction() as session:
-        repositories = (await session.scalars(select(MemoryRow.repository_id).distinct())).all()
+async def _embedded(database: Database, chance: random.Random, repositories: Iterable[int], numbers: int) -> None:
+    """Vectors for all of some repositories; a few different ones do."""
+    some = [meaning(chance, numbers) for _ in range(100)]
     for repository_id in repositories:
-        while made := await vectors.missing(database, repository_id, "bench", 2_000):
+        while made := await vectors.missing(database, repository_id, some[0].model, 2_000):
             await vectors.keep(database, made, [some[number % len(some)] for number in range(len(made))])
 
 

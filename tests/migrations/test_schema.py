@@ -1,5 +1,6 @@
 """The migrations make exactly the tables the code describes, on both databases, also with data in them."""
 
+import math
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,16 +10,18 @@ import pytest
 from alembic import op
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import column, insert, inspect, table
+from sqlalchemy import column, insert, inspect, select, table
 
 import migrations
 from domain.errors import ConfigurationError
+from domain.memories import Archived
 from memory import tables
 from memory.database import Base, Database, Engine, begin, sync_engine
-from memory.memories import row_of
-from memory.tables import MemoryRow
-from memory.vectors import Vector, missing, nearness
+from memory.memories import archive, row_of
+from memory.tables import MemoryRow, MemoryVectorRow
+from memory.vectors import Vector, keep, missing
 from tests.databases import Backend, drop, fresh
+from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_recall import SHOP, learned
 
 OURS = {str(table.name) for table in tables.Base.metadata.sorted_tables}
@@ -105,26 +108,36 @@ def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-async def test_vectors_of_the_version_before_are_compared(backend: Backend, tmp_path: Path) -> None:
+async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, tmp_path: Path) -> None:
     url = fresh(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0015")
-    memory = learned("Prices are whole cents.")
-    vector = array("f", [0.6, -0.8]).tobytes()
+    memories = [learned(f"Prices are whole cents {number}.") for number in range(3)]
+    made = [[math.sin(place) for place in range(length)] for length in (2, 9, 600)]
     with begin(engine) as connection:
-        row = row_of(memory)
-        values = {column.name: getattr(row, column.name) for column in MemoryRow.__table__.columns}
-        connection.execute(insert(MemoryRow).values(values))
-        known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}
-        connection.execute(insert(table("memory_vectors", *map(column, known))).values(known))
+        for memory, numbers in zip(memories, made, strict=True):
+            row = row_of(memory)
+            values = {column.name: getattr(row, column.name) for column in MemoryRow.__table__.columns}
+            connection.execute(insert(MemoryRow).values(values))
+            length = math.hypot(*numbers)
+            vector = array("f", [number / length for number in numbers]).tobytes()
+            known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}
+            connection.execute(insert(table("memory_vectors", *map(column, known))).values(known))
     migrations.upgrade(engine)
     engine.dispose()
 
     database = Database(url)
-    near = await database.at_once(
-        lambda connection: nearness(connection, SHOP, Vector("ours", [3.0, -4.0]), organisation=False)
-    )
-    assert near == {memory.id: pytest.approx(1)}
     assert await missing(database, SHOP.id, "ours") == []
+    await keep(database, memories, [Vector("new", numbers) for numbers in made])
+    columns = MemoryVectorRow.memory_id, MemoryVectorRow.vector, MemoryVectorRow.dimensions, MemoryVectorRow.signs
+    async with database.transaction() as session:
+        old, new = [
+            (await session.execute(select(*columns).where(MemoryVectorRow.model == model).order_by(columns[0]))).all()
+            for model in ("ours", "new")
+        ]
+    assert old == new
+    await archive(database, [memory.id for memory in memories], Archived.unused, NOON)
+    async with database.transaction() as session:
+        assert (await session.scalars(select(MemoryVectorRow.memory_id))).all() == []
     await database.close()
     drop(url)
