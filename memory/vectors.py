@@ -22,8 +22,8 @@ from memory.tables import MemoryRow, MemoryVectorRow
 # Both columns: without the repository, each memory's vector would be looked for among all there are.
 _OF_MEMORY = and_(MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id)
 
-_COMPARED = 4 * CANDIDATES  # vectors of a scope that are compared in full
-_SIGNS = 512  # numbers of a vector that have a sign: of 10,000 vectors these are read in a few ms
+_COMPARED = 2 * CANDIDATES  # vectors of a scope that are compared in full
+_SIGNS = 256  # numbers of a vector that have a sign: of 10,000 vectors these are read in a few ms
 
 
 @dataclass(frozen=True)

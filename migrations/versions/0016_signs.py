@@ -18,7 +18,7 @@ depends_on: Sequence[str] | None = None
 
 _KEY = ("repository_id", "memory_id", "model")
 _BITS = sa.String().with_variant(postgresql.BIT(varying=True), "postgresql")
-_SIGNS = 512  # numbers of a vector that have a sign
+_SIGNS = 256  # numbers of a vector that have a sign
 _VECTORS = sa.table(
     "memory_vectors", *map(sa.column, (*_KEY, "vector", "dimensions")), sa.column("signs", _BITS)
 )  # as they are from now on

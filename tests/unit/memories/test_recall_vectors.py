@@ -86,7 +86,7 @@ async def test_the_nearest_of_many_are_found(database: Database) -> None:
     exact = {memory.id: cosine(asked, values) for memory, values in made}
     assert sorted(found, key=found.__getitem__)[-15:] == sorted(exact, key=exact.__getitem__)[-15:]
     assert found == {each: pytest.approx(exact[each], abs=1e-6) for each in found}
-    assert len(found) == 400
+    assert len(found) == 200
     assert {*await told(database, Asked(SHOP, ""), Vector(MODEL, asked))} == {memory.content for memory in near}
 
 
@@ -98,7 +98,7 @@ async def test_of_many_that_mean_the_same_the_newest_are_found(database: Databas
     same = [learned(f"The cart {number}.") for number in range(250)]
     await keep_with(database, [(memory, HERE.values) for memory in same])
     found = await database.at_once(lambda connection: nearness(connection, SHOP, HERE, organisation=False))
-    assert found.keys() == {memory.id for memory in same[50:]}
+    assert found.keys() == {memory.id for memory in same[150:]}
 
 
 async def test_a_model_whose_numbers_are_all_above_zero(database: Database) -> None:
