@@ -40,8 +40,6 @@ from workspace.dependencies import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree
 
-_ACCEPTED = 0.02  # seconds until what was accepted last is a connection, whose request is answered before it is closed
-
 
 @dataclass(frozen=True)
 class Forge:
@@ -249,9 +247,6 @@ async def served(running: Forge) -> AsyncGenerator[int]:
         async with _redelivering(running):  # not before, or they would be missed again
             yield int(runner.addresses[0][1])
     finally:
-        for site in list(runner.sites):
-            await site.stop()
-        await asyncio.sleep(_ACCEPTED)
         await runner.cleanup()
 
 

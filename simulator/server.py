@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
 import tempfile
@@ -86,7 +85,6 @@ EVENTS = [
     "repository",
     "workflow_run",
 ]
-_ACCEPTED = 0.02  # seconds until what was accepted last is a connection, which is closed with the others
 
 
 def _now() -> datetime:
@@ -176,9 +174,6 @@ class Simulator:
     ) -> None:
         await self.hooks.stop()
         if self._runner is not None:
-            for site in list(self._runner.sites):
-                await site.stop()
-            await asyncio.sleep(_ACCEPTED)
             await self._runner.cleanup()
         if self._scratch is not None:
             self._scratch.cleanup()
