@@ -6,7 +6,7 @@ import os
 import socket
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import urlsplit
@@ -243,21 +243,41 @@ async def served(running: Forge) -> AsyncGenerator[int]:
     runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5, auto_decompress=False)
     await runner.setup()
     try:
-        await _listen(runner, running.settings)
-        async with _redelivering(running):  # not before, or they would be missed again
-            yield int(runner.addresses[0][1])
+        async with (
+            _listening(runner, running.settings) as port,
+            _redelivering(running),  # not before, or they would be missed again
+        ):
+            yield port
     finally:
         await runner.cleanup()
 
 
-async def _listen(runner: web.AppRunner, settings: Settings) -> None:
+@asynccontextmanager
+async def _listening(runner: web.AppRunner, settings: Settings) -> AsyncGenerator[int]:
+    """Listen at the address of the settings; the port.
+
+    :raises ConfigurationError: if that does not work.
+    """
+    with closing(await _server(runner, settings)) as server:
+        try:
+            yield int(server.sockets[0].getsockname()[1])
+        finally:
+            # What asyncio has accepted and not yet handed on when a server closes is neither answered nor closed, so
+            # accepting ends first: https://github.com/python/cpython/issues/109564
+            for listener in server.sockets:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
+            await asyncio.sleep(0)
+
+
+async def _server(runner: web.AppRunner, settings: Settings) -> asyncio.Server:
     """Take the address of the settings.
 
     :raises ConfigurationError: if that does not work.
     """
+    assert runner.server is not None  # made by its setup
     host, port = settings.host, settings.port
     try:
-        await web.TCPSite(runner, host, port).start()
+        return await asyncio.get_running_loop().create_server(runner.server, host, port)
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "it is no host name"
         raise ConfigurationError(

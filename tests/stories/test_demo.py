@@ -3,13 +3,11 @@
 import io
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from bot.demo import show
 
 
-@pytest.mark.filterwarnings("ignore:unclosed (transport|<socket):ResourceWarning")  # accepted as its server ended
 async def test_the_demo_tells_its_story() -> None:
     code, told = await _played()
     assert code == 0, told

@@ -1,0 +1,46 @@
+"""Who comes while Forge stops is answered or turned away, never left waiting."""
+
+import asyncio
+import socket
+
+import pytest
+
+from bot.app import served
+from tests.stories.driver import Story
+
+_ASKED = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_who_connects_as_it_stops(told: Story, turns: int) -> None:
+    """:param turns: of the event loop from the beginning of the end until somebody connects."""
+    came: asyncio.Future[socket.socket | None] = asyncio.get_running_loop().create_future()
+    async with served(told.forge) as port:
+        _come(came, port, turns)
+    client = await came
+    if client is not None:
+        answer = await asyncio.to_thread(_all_of, client)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def _come(came: asyncio.Future[socket.socket | None], port: int, turns: int) -> None:
+    """Connect and ask after so many turns, in one go."""
+    if turns:
+        asyncio.get_running_loop().call_soon(_come, came, port, turns - 1)
+        return
+    try:
+        client = socket.create_connection(("127.0.0.1", port), timeout=10)
+        client.sendall(_ASKED)
+    except ConnectionRefusedError:
+        came.set_result(None)
+    else:
+        came.set_result(client)
+
+
+def _all_of(client: socket.socket) -> bytes:
+    """What is received until the end; nothing if the connection is reset."""
+    with client:
+        try:
+            return b"".join(iter(lambda: client.recv(65_536), b""))
+        except ConnectionResetError:
+            return b""
