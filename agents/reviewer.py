@@ -8,8 +8,8 @@ from agents.checks.run import run_checks, search_commits
 from agents.checks.toolbox import Toolbox
 from domain.changes import Change, NotLookedAt
 from domain.configuration import Configuration
+from domain.dependencies import DependencyChange
 from domain.findings import Finding, Layer, place
-from domain.ports import DependencyChange
 from domain.review import LayerReport, Review, Risk, RiskLevel
 from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide

@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue
 
 from domain import ladder_texts
 from domain.errors import ForgeError, Superseded, Unprocessable
-from domain.ports import Merged, MergeObstacle
+from domain.merging import Merged, MergeObstacle
 from domain.runs import Run, RunState
 from memory import ladder, looks, outbox, runs
 from pipeline import auto_fix, automation, scene

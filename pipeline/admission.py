@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from domain.commands import LabelledIssue, Repeat
 from domain.errors import NotFound
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.slash import Plain, Verb
 from memory import ledger, runs

@@ -10,7 +10,7 @@ from domain.configuration import Ladder as Bounds
 from domain.errors import CodeHostError, RateLimited, Superseded
 from domain.findings import Severity
 from domain.gates import digest
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.review import Decision
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import checkpoints, ladder, looks, runs

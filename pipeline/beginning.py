@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from domain.configuration import Configuration
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.runs import Run, Trigger
 from memory import permits, runs
 from pipeline import configuration, memory_file

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from domain import config_texts
+from domain.checks import Annotation
 from domain.configuration import Configuration
 from domain.mistakes import Mistake
-from domain.ports import Annotation
 from domain.presets import NOTHING, Values, build, capped, flattened
 from domain.review import Conclusion
 from domain.texts import CheckText

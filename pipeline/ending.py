@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
 from domain.errors import CodeHostError
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
 from memory import outbox, runs, waits
 from pipeline.admission import Look, look_at

@@ -9,8 +9,8 @@ from agents.models import Task as Strength
 from domain import proposal_texts
 from domain.branches import branch_of
 from domain.errors import CommitGone
+from domain.issues import Issue
 from domain.plan import Weighed, in_order
-from domain.ports import Issue
 from domain.proposal_texts import Proposed, Proved, TaskReport
 from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState

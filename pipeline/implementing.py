@@ -21,7 +21,7 @@ from domain.errors import ForgeError
 from domain.patches import NOTHING, Areas, ChangeSet, blocking
 from domain.paths import is_test
 from domain.plan import Task, TaskId, Weighed, in_order
-from domain.ports import Signature
+from domain.pulls import Signature
 from domain.redaction import outgoing
 from domain.review import RiskLevel
 from domain.rounds import Bounce

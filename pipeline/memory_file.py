@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from domain import memory_file_texts as texts
+from domain.checks import Annotation
 from domain.errors import NotFound
 from domain.memory_file import PATH, Parsed, parse
 from domain.mistakes import Mistake
-from domain.ports import Annotation
 from domain.review import Conclusion
 from domain.runs import RepositoryRef
 from memory import memory_files

@@ -29,7 +29,8 @@ from domain.errors import CodeAccessError
 from domain.findings import Finding, Layer, place
 from domain.gates import digest
 from domain.memories import Memory
-from domain.ports import PullRequest, Purse
+from domain.ports import Purse
+from domain.pulls import PullRequest
 from domain.redaction import outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run

@@ -16,10 +16,10 @@ from domain.configuration import Configuration
 from domain.errors import ForgeError
 from domain.gates import Gate, GateRequest, digest
 from domain.globs import matches
+from domain.issues import Issue, IssueComment
 from domain.money import Refusal
 from domain.plan import Plan, Planned, Weighed, mistakes
 from domain.plan_texts import Afterwards
-from domain.ports import Issue, IssueComment
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import answers, checkpoints, outbox, permits, runs

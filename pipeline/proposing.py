@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from domain import proposal_texts
 from domain.branches import with_suffix
 from domain.errors import CommitGone, Forbidden, ForgeError, Unprocessable
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.redaction import outgoing
 from domain.runs import Run
 from memory import outbox

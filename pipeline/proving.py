@@ -9,8 +9,8 @@ from agents.testing import gaps
 from domain import test_texts
 from domain.configuration import Configuration
 from domain.findings import Finding, Severity
-from domain.ports import ChangeRequest, PullRequest
 from domain.proposal_texts import Proved
+from domain.pulls import ChangeRequest, PullRequest
 from domain.review import Conclusion, Review, RiskLevel
 from domain.rounds import MOST, Bounce, Owner, Proof, Reviewed, Standing
 from domain.runs import Phase, ReasonCode, Run, RunState

@@ -9,6 +9,7 @@ from functools import partial
 import structlog
 
 from domain import config_texts, gate_texts, replies, texts
+from domain.checks import Annotation, Button, CheckRun
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
 from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unprocessable
@@ -16,7 +17,8 @@ from domain.findings import Finding, Severity
 from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.markers import Markers
 from domain.neutral import visible
-from domain.ports import Annotation, Button, CheckRun, Clock, CodeHost, DraftReview, InlineComment
+from domain.ports import Clock, CodeHost
+from domain.pulls import DraftReview, InlineComment
 from domain.redaction import outgoing
 from domain.replies import Answer
 from domain.review import Conclusion, Review

@@ -8,7 +8,7 @@ from domain.configuration import Configuration
 from domain.errors import ForgeError
 from domain.findings import Severity
 from domain.gates import Gate, GateRequest, GateState
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.review import Review
 from domain.runs import Run
 from memory import checkpoints, gates, spend

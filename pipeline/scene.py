@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from domain.configuration import Configuration
 from domain.globs import matches
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.review import Decision, Review
 from domain.runs import ReasonCode, Run, RunState
 from memory import checkpoints, ladder, permits, runs

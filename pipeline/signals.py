@@ -13,7 +13,7 @@ from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.events import EventType
 from domain.findings import Finding
 from domain.memories import Use
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.review import Review
 from domain.runs import RepositoryRef, Run
 from domain.signals import taken_up

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.runs import RepositoryRef
 from memory import permits
 from pipeline.services import Services

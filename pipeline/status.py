@@ -7,8 +7,8 @@ import structlog
 from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
+from domain.issues import Edit
 from domain.neutral import code
-from domain.ports import Edit
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from domain import test_texts
-from domain.ports import CheckRun
+from domain.checks import CheckRun
 from domain.redaction import outgoing
 from domain.review import Conclusion
 from domain.runs import Run

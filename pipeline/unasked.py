@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from domain.errors import CodeHostError, ForgeError, NotFound, RateLimited
-from domain.ports import Merged, NotMerged
+from domain.merging import Merged, NotMerged
 from domain.redaction import outgoing
 from domain.runs import Run
 from pipeline.services import Services

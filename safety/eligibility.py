@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from domain.configuration import Forks, Labels, Paths, ReviewSettings
 from domain.globs import matches
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from domain.verdicts import Reason
 
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.ports import CheckResult, RequiredCheck
+from domain.merging import CheckResult, RequiredCheck
 
 
 class Light(StrEnum):

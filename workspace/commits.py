@@ -9,7 +9,7 @@ from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
 from domain.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from domain.ports import Signature
+from domain.pulls import Signature
 from workspace import names
 from workspace.diff import printable
 from workspace.git import Git

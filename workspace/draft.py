@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import takewhile
 
 from domain.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
-from domain.ports import Signature
+from domain.pulls import Signature
 from workspace import bases, commits, line_ends, patching
 from workspace.objects import Objects
 from workspace.refusal import PatchRefused

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from domain.changes import Change
 from domain.errors import CodeAccessError, CommitGone
 from domain.patches import ChangeSet
-from domain.ports import Signature
+from domain.pulls import Signature
 from workspace import commits
 from workspace.commits import CannotCommit, Described
 from workspace.diff import DEFAULT, Limits

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from agents.checks.words import bounded
 from domain.changes import Change, FileChange
+from domain.dependencies import DependencyChange, Vulnerability
 from domain.findings import Category, Layer, RawFinding, Severity
-from domain.ports import DependencyChange, Vulnerability
 
 _SEVERITY = {
     "low": Severity.info,

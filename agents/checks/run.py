@@ -16,10 +16,10 @@ from agents.checks.toolbox import Toolbox
 from agents.checks.work import Shift
 from domain.changes import Change, FileVersions
 from domain.configuration import Linter
+from domain.dependencies import DependencyChange
 from domain.errors import ToolError
 from domain.findings import Finding, Layer, RawFinding
 from domain.paths import is_lock, is_manifest
-from domain.ports import DependencyChange
 from domain.redaction import unquoted
 from domain.review import LayerReport, ToolRun
 from safety.containment import PARSERS, Containment, Origin

@@ -35,19 +35,11 @@ from bot.github.payloads import (
 )
 from bot.github.proposing import GitHubProposing
 from bot.github.settings import GitHubSettings
+from domain.checks import Annotation, CheckRun, CheckRunRef
+from domain.dependencies import DependencyChange
 from domain.errors import Forbidden, NotFound, Unprocessable
-from domain.ports import (
-    Annotation,
-    CheckRun,
-    CheckRunRef,
-    Clock,
-    CodeHost,
-    DependencyChange,
-    DraftReview,
-    InlineComment,
-    PullRequest,
-    Signature,
-)
+from domain.ports import Clock, CodeHost
+from domain.pulls import DraftReview, InlineComment, PullRequest, Signature
 from domain.runs import RepositoryRef
 
 

@@ -24,17 +24,9 @@ from bot.github.payloads import (
 )
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
-from domain.ports import (
-    Approval,
-    ChangeRequest,
-    CheckResult,
-    Merged,
-    MergeMethod,
-    MergeObstacle,
-    Merging,
-    NotMerged,
-    RequiredCheck,
-)
+from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.ports import Merging
+from domain.pulls import Approval, ChangeRequest
 from domain.runs import RepositoryRef
 
 _REFUSALS = (403, 405, 409)

@@ -5,19 +5,12 @@ from typing import Literal, TypeVar
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from bot.github.errors import unexpected
-from domain.ports import (
-    Branch,
-    CheckResult,
-    CheckRunRef,
-    DeliveryAttempt,
-    DependencyChange,
-    Issue,
-    IssueComment,
-    MergeMethod,
-    PullRequest,
-    RequiredCheck,
-    Vulnerability,
-)
+from domain.checks import CheckRunRef
+from domain.deliveries import DeliveryAttempt
+from domain.dependencies import DependencyChange, Vulnerability
+from domain.issues import Issue, IssueComment
+from domain.merging import CheckResult, MergeMethod, RequiredCheck
+from domain.pulls import Branch, PullRequest
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

@@ -11,7 +11,9 @@ from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
 from bot.github.payloads import ListedPull, Pull, Tip, parse, parse_all
 from domain.errors import CodeHostError, NotFound, Unprocessable
-from domain.ports import Branch, Edit, Proposing, PullRequest
+from domain.issues import Edit
+from domain.ports import Proposing
+from domain.pulls import Branch, PullRequest
 from domain.runs import RepositoryRef
 
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan

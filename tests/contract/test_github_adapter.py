@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from domain.checks import Annotation, Button, CheckRun
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.ports import Annotation, Button, CheckRun, DraftReview, InlineComment
+from domain.pulls import DraftReview, InlineComment
 from domain.review import Conclusion
 from tests.contract.stage import CODE, Stage
 

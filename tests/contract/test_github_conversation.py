@@ -4,7 +4,7 @@ import pytest
 
 from domain.conversation import CommentKind, CommentRef, Reaction, Thumb
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.ports import DraftReview, InlineComment
+from domain.pulls import DraftReview, InlineComment
 from simulator.state import ReviewComment, Thread
 from tests.contract.stage import CODE, Stage
 

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.ports import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
 from simulator.events import Actor
 from simulator.pulling import open_pull
 from tests.contract.stage import CODE, Stage

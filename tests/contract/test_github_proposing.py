@@ -3,7 +3,8 @@
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
-from domain.ports import Branch, Edit, PullRequest
+from domain.issues import Edit
+from domain.pulls import Branch, PullRequest
 from simulator.faults import Moment, RequestInfo
 from tests.contract.stage import Stage
 

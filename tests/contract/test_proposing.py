@@ -11,7 +11,7 @@ import pytest
 from domain.commands import Repeat
 from domain.errors import CodeAccessError, Superseded, Unavailable
 from domain.markers import Markers
-from domain.ports import PullRequest, Signature
+from domain.pulls import PullRequest, Signature
 from domain.runs import RepositoryRef, Run, Trigger
 from memory import runs
 from memory.database import Database

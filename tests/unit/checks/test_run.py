@@ -9,8 +9,8 @@ import pytest
 from agents.checks.run import search_commits
 from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
+from domain.dependencies import DependencyChange, Vulnerability
 from domain.findings import Finding, Fix, Severity
-from domain.ports import DependencyChange, Vulnerability
 from safety.containment import Origin
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif

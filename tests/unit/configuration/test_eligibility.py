@@ -3,7 +3,7 @@
 import pytest
 
 from domain.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
-from domain.ports import PullRequest
+from domain.pulls import PullRequest
 from safety.eligibility import asks_for_run, exclusion, may_be_sent, needs_ok, nothing_left
 
 HERE, FORK = 1, 2

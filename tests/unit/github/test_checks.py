@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from domain.checks import Annotation, Button, CheckRun
 from domain.errors import Unavailable, Unprocessable
-from domain.ports import Annotation, Button, CheckRun
 from domain.review import Conclusion
 from tests.unit.github.kit import HEAD, REPO, Kit, check_run, in_turn
 

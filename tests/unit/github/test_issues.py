@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.ports import Edit
+from domain.issues import Edit
 from tests.unit.github.kit import API, REPO, Kit, in_turn, pull
 
 HOME = "/repos/acme/app"

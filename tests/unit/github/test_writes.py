@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import NotFound, RateLimited, Unavailable, Unprocessable
-from domain.ports import DraftReview, InlineComment
+from domain.pulls import DraftReview, InlineComment
 from tests.unit.github.kit import API, HEAD, OTHER_INSTALLATION, REPO, Kit, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"

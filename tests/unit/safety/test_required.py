@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.ports import CheckResult, RequiredCheck
+from domain.merging import CheckResult, RequiredCheck
 from safety.required import Light, standing
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from domain.patches import ChangedFile, ChangeSet
-from domain.ports import Signature
+from domain.pulls import Signature
 from tests.unit.workspace.remotes import Author
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror

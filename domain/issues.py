@@ -1,0 +1,57 @@
+"""Issues and the comments below them."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Issue(BaseModel):
+    """An issue as GitHub describes it at this moment. Pull requests are issues, too.
+
+    :param body: empty where there is none.
+    :param author_id: None if the account was deleted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    title: str
+    body: str
+    is_open: bool
+    author_id: int | None
+    author_login: str
+    author_association: str
+    labels: tuple[str, ...]
+    is_pull_request: bool
+
+
+class IssueComment(BaseModel):
+    """A comment below an issue or pull request.
+
+    :param author_id: None if the account was deleted.
+    :param is_app: an App wrote it, be it in a person's name.
+    :param is_edited: it was changed after it was written, and not necessarily by its author.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    author_id: int | None
+    author_login: str
+    is_app: bool
+    author_association: str
+    body: str
+    created_at: datetime
+    is_edited: bool
+
+
+class Edit(BaseModel):
+    """A new text for a comment below an issue.
+
+    :param body: at most 65,536 characters.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    comment_id: int
+    body: str

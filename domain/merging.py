@@ -1,0 +1,81 @@
+"""What GitHub asks for before it merges, and what came of a merge."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class MergeMethod(StrEnum):
+    """How a pull request becomes part of its base branch."""
+
+    merge = "merge"
+    squash = "squash"
+    rebase = "rebase"
+
+
+class MergeObstacle(StrEnum):
+    """Why GitHub did not merge."""
+
+    head_moved = "head_moved"  # the pull request's head is not the one to be merged (any more)
+    base_moved = "base_moved"  # something else was merged at the same moment; the same again may succeed
+    not_mergeable = "not_mergeable"  # it conflicts, is a draft or closed
+    method = "method"  # neither the repository nor its rules leave a way of merging
+    protected = "protected"  # the branch asks for checks, reviews or a merge queue that are missing
+    not_allowed = "not_allowed"  # the App may not merge here
+
+
+class Merged(BaseModel):
+    """The pull request is merged, now or already: ``sha`` is what the base branch got."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha: str
+
+
+class NotMerged(BaseModel):
+    """Nothing happened; ``said`` is GitHub's reason in its own words, one line."""
+
+    model_config = ConfigDict(frozen=True)
+
+    obstacle: MergeObstacle
+    said: str
+
+
+class CheckResult(BaseModel):
+    """The newest word of a check run or a commit status on a commit.
+
+    :param app_id: the App that made the check run; None for a commit status, of which GitHub does not tell it.
+    :param conclusion: a check run's conclusion, or a status's state; ``pending`` as long as there is none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    app_id: int | None
+    conclusion: str
+
+    @property
+    def is_green(self) -> bool:
+        """Whether it satisfies a required check.
+
+        https://docs.github.com/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/about-status-checks
+        """
+        return self.conclusion in {"success", "neutral", "skipped"}
+
+
+class RequiredCheck(BaseModel):
+    """A check without which GitHub does not merge into a branch; ``app_id`` None: whoever reports it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    app_id: int | None = None
+
+    def is_met_by(self, results: Iterable[CheckResult]) -> bool:
+        """Whether it was reported, and everything that was reported under its name is green."""
+        told = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
+        return bool(told) and all(one.is_green for one in told)
+
+    def _fits(self, result: CheckResult) -> bool:
+        return result.app_id in (None, self.app_id)

@@ -1,0 +1,93 @@
+"""Pull requests as GitHub has them, their branches, and the reviews on them."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class PullRequest(BaseModel):
+    """A pull request as GitHub describes it at this moment."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    title: str
+    is_open: bool
+    is_draft: bool
+    head_sha: str
+    head_ref: str
+    head_repository_id: int | None  # None: the fork was deleted
+    base_sha: str
+    base_ref: str
+    author_id: int
+    author_login: str
+    author_is_bot: bool
+    author_association: str
+    changed_files: int
+    is_merged: bool = False
+    default_branch: str = ""  # of the repository it is opened in; empty: not known
+
+    def is_from_fork(self, repository_id: int) -> bool:
+        """Whether its head lives in another repository, or in one that is gone."""
+        return self.head_repository_id != repository_id
+
+
+class Branch(BaseModel):
+    """A branch and the commit it points to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    head_sha: str
+
+
+class Signature(BaseModel):
+    """Who makes a commit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    email: str
+
+
+class InlineComment(BaseModel):
+    """A review comment on lines of the head; ``start_line`` equals ``line`` for a single line."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    start_line: int
+    line: int
+    body: str
+
+
+class DraftReview(BaseModel):
+    """One pull-request review with its inline comments, to be created at once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    head_sha: str
+    body: str
+    comments: tuple[InlineComment, ...]
+
+
+class ChangeRequest(BaseModel):
+    """What a person asks to be changed, in a review of one head.
+
+    :param comments: (path, line or None, text) of each inline comment.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    login: str
+    account_id: int
+    body: str
+    comments: tuple[tuple[str, int | None, str], ...] = ()
+
+
+class Approval(BaseModel):
+    """An approving review of the App's own. One that somebody dismissed no longer counts, and is not to be repeated."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    head_sha: str
+    is_dismissed: bool
