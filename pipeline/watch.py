@@ -117,12 +117,9 @@ class Watch:
         return limits.stretch(granted) if granted else limits
 
     def _stagnant(self, steps: Sequence[Step]) -> Check | None:
-        """Whether none of the latest turns did anything new."""
-        limits = self._configuration.breakers.iteration
-        earlier, latest = steps[: -limits.stagnation], steps[-limits.stagnation :]
-        known = breakers.Progress(seen=frozenset(each.did for each in earlier))
-        snapshots = [known, *(breakers.Progress(seen=frozenset({each.did})) for each in latest)]
-        check = breakers.stagnation(breakers.strides(snapshots, self._phase), limits)
+        """Whether none of the latest turns did or saw anything new."""
+        strides = breakers.strides([f"{each.did} {each.result}" for each in steps])
+        check = breakers.stagnation(strides, self._configuration.breakers.iteration)
         return check if check.state is BreakerState.open else None
 
     async def _request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:

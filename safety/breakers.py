@@ -4,7 +4,7 @@ The rules are those of Forge's safety plan: four circuit breakers of which each 
 (calls, patience, time) needs a person to go on; after errors one trial finds out by itself whether they are over.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -67,82 +67,14 @@ def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     )
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a phase has come after a call; counts are of the whole phase.
+def strides(seen: Sequence[str]) -> Sequence[bool]:
+    """Per call, whether it brought its phase on: by something that was not seen before, be it done or answered.
 
-    :param tasks: in the plan.
-    :param files: changed.
-    :param lines: added and deleted.
-    :param passing: tests, in the latest run of them.
-    :param failing: tests, in the latest run of them; None: they did not run, or could not be collected.
-    :param resolved: findings that are settled.
-    :param found: findings that were raised.
-    :param stage: of the deployment.
-    :param health: of what is deployed, from 0 to 1.
-    :param seen: digests of what was seen: files read, output of tools, states of the change.
+    More tasks, files, passing tests or findings all show there first. Who goes back and forth makes no progress.
+
+    :param seen: a digest per call, in order, of what was done and what came of it.
     """
-
-    tasks: int = 0
-    files: int = 0
-    lines: int = 0
-    passing: int = 0
-    failing: int | None = None
-    resolved: int = 0
-    found: int = 0
-    stage: str = ""
-    health: float = 0
-    seen: frozenset[str] = frozenset()
-
-
-_MORE = {
-    Phase.planning: ("tasks",),
-    Phase.implementation: ("files", "lines", "passing"),
-    Phase.review: ("resolved", "found"),
-    Phase.testing: ("passing",),
-    Phase.deployment: ("health",),
-}
-"""What is progress in a phase when there is more of it."""
-
-
-def progressed(before: Progress, after: Progress, phase: Phase) -> bool:
-    """Whether a call brought its phase on. In every phase, seeing what was not seen before does."""
-    if after.seen - before.seen or any(getattr(after, name) > getattr(before, name) for name in _MORE.get(phase, ())):
-        return True
-    if phase is Phase.testing:
-        return before.failing is not None and after.failing is not None and after.failing < before.failing
-    return phase is Phase.deployment and after.stage != before.stage
-
-
-def strides(snapshots: Sequence[Progress], phase: Phase) -> Sequence[bool]:
-    """Per call, whether it brought its phase on; who only goes back and forth makes no progress.
-
-    :param snapshots: one before the first call, and one after each.
-    """
-    return list(_strides(snapshots, phase))
-
-
-def _strides(snapshots: Sequence[Progress], phase: Phase) -> Iterator[bool]:
-    best = snapshots[0] if snapshots else Progress()
-    for snapshot in snapshots[1:]:
-        yield progressed(best, snapshot, phase)
-        best = _best(best, snapshot)
-
-
-def _best(before: Progress, after: Progress) -> Progress:
-    failing = [each.failing for each in (before, after) if each.failing is not None]
-    return Progress(
-        tasks=max(before.tasks, after.tasks),
-        files=max(before.files, after.files),
-        lines=max(before.lines, after.lines),
-        passing=max(before.passing, after.passing),
-        failing=min(failing, default=None),
-        resolved=max(before.resolved, after.resolved),
-        found=max(before.found, after.found),
-        stage=after.stage,
-        health=max(before.health, after.health),
-        seen=before.seen | after.seen,
-    )
+    return [each not in seen[:earlier] for earlier, each in enumerate(seen)]
 
 
 @dataclass(frozen=True)

@@ -19,25 +19,28 @@ RUN = working("01J9ZQ4T7M8K5N3P2R6S1V0WXY")
 
 
 @pytest.mark.parametrize(
-    ("actions", "stops"),
+    ("turns", "stops"),
     [
-        (["a"], False),
-        (["a", "a", "a"], False),  # the first of them was new
-        (["a", "a", "a", "a"], True),
-        (["a", "b", "c", "d", "b", "c", "a"], True),
-        (["a", "b", "c", "b", "c", "d"], False),
-        (["if x:\n  y()", "if x:\n    y()", "if x:\n      y()", "if x:\n        y()"], False),
+        (["a1"], False),
+        (["a1", "a2", "a3", "a4"], False),  # each saw something else
+        (["a1", "b1", "c1", "d1", "b1", "c1", "a1"], True),
+        (["a1", "b1", "c1", "d1", "b1", "c1", "a2"], False),
+        (["a1", "b1", "c1", "b1", "c1", "d1"], False),
+        (["a1", "b1", "b1", "a1"], False),
+        (["a1", "b1", "b1", "a1", "b1"], True),
+        (["if x:\n  y()1", "if x:\n    y()2", "if x:\n      y()1", "if x:\n        y()2"], False),
     ],
 )
-async def test_turns_that_do_nothing_new(database: Database, actions: list[str], stops: bool) -> None:
-    """Each gets another result, so that none of it is a loop."""
+async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list[str], stops: bool) -> None:
+    """:param turns: each an action and a digit, its result; none of them goes round in a circle."""
     async with database.transaction() as session:
         ledger.tell(session, RUN.id, EventType.run_started, NOW)
-    for number, action in enumerate(actions):
+    for number, (*did, result) in enumerate(turns):
+        action = "".join(did)
         value = {"key": f"read {number}", "text": "", "uses": [{"tool": "edit", "arguments": action}], "problem": None}
         at = NOW + timedelta(seconds=number)
         await answers.keep(database, RUN, f"digest {number}", value, at)
-        await answers.acted(database, RUN, Phase.review, f"digest {number}", ["edit"], [(f"{number}%", False)], at)
+        await answers.acted(database, RUN, Phase.review, f"digest {number}", ["edit"], [(f"{result}%", False)], at)
     watch, now = Watch(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
     def stopped(connection: Connection) -> str | None:
