@@ -40,6 +40,8 @@ from workspace.dependencies import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree
 
+_LAST_WORDS = 0.02  # seconds in which those whose connection was accepted last can ask
+
 
 @dataclass(frozen=True)
 class Forge:
@@ -262,11 +264,12 @@ async def _listening(runner: web.AppRunner, settings: Settings) -> AsyncGenerato
         try:
             yield int(server.sockets[0].getsockname()[1])
         finally:
-            # What asyncio has accepted and not yet handed on when a server closes is neither answered nor closed, so
-            # accepting ends first: https://github.com/python/cpython/issues/109564
+            # What asyncio has accepted and not yet handed on when a server closes is neither answered nor closed
+            # (https://github.com/python/cpython/issues/109564), and aiohttp hears nobody any more who has not asked
+            # when it ends. So accepting ends first.
             for listener in server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
-            await asyncio.sleep(0)
+            await asyncio.sleep(_LAST_WORDS)
 
 
 async def _server(runner: web.AppRunner, settings: Settings) -> asyncio.Server:
