@@ -6,7 +6,7 @@ import os
 import socket
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import urlsplit
@@ -266,9 +266,11 @@ async def _listening(runner: web.AppRunner, settings: Settings) -> AsyncGenerato
         finally:
             # What asyncio has accepted and not yet handed on when a server closes is neither answered nor closed
             # (https://github.com/python/cpython/issues/109564), and aiohttp hears nobody any more who has not asked
-            # when it ends. So accepting ends first.
+            # when it ends. So others are turned away first.
             for listener in server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
+                with suppress(OSError):  # not every system knows this of a socket that listens
+                    listener.shutdown(socket.SHUT_RDWR)
             await asyncio.sleep(_LAST_WORDS)
 
 
@@ -280,7 +282,7 @@ async def _server(runner: web.AppRunner, settings: Settings) -> asyncio.Server:
     assert runner.server is not None  # made by its setup
     host, port = settings.host, settings.port
     try:
-        return await asyncio.get_running_loop().create_server(runner.server, host, port)
+        return await asyncio.get_running_loop().create_server(runner.server, host, port, backlog=128)
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "it is no host name"
         raise ConfigurationError(

@@ -8,7 +8,7 @@ from domain.review import Conclusion
 
 
 class Annotation(BaseModel):
-    """An annotation of a check run. Lines are 1-based at head; ``raw_details`` at most 64 KB."""
+    """An annotation of a check run. Lines are 1-based at head."""
 
     model_config = ConfigDict(frozen=True)
 

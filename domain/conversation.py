@@ -79,3 +79,15 @@ class ReviewThread(BaseModel):
     is_outdated: bool
     comments: tuple[ThreadComment, ...]
     is_whole: bool = True
+
+
+class CommentEdit(BaseModel):
+    """A new text for a comment below an issue.
+
+    :param body: at most 65,536 characters.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    comment_id: int
+    body: str

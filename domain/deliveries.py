@@ -1,7 +1,6 @@
 """GitHub's own log of the deliveries it attempted."""
 
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
@@ -33,20 +32,3 @@ class AttemptsPage(BaseModel):
 
     attempts: tuple[DeliveryAttempt, ...]
     following: str | None
-
-
-class DeliveryLog(Protocol):
-    """GitHub's own log of what it delivered to the App. Every method may raise the ``CodeHostError`` family."""
-
-    @property
-    def redeliverable_for(self) -> timedelta:
-        """How long after its first attempt a delivery can be sent again."""
-        ...
-
-    async def attempts(self, cursor: str | None) -> AttemptsPage:
-        """The newest attempts, or the page another one named as following."""
-        ...
-
-    async def redeliver(self, attempt_id: int) -> None:
-        """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
-        ...

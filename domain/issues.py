@@ -43,15 +43,3 @@ class IssueComment(BaseModel):
     body: str
     created_at: datetime
     is_edited: bool
-
-
-class Edit(BaseModel):
-    """A new text for a comment below an issue.
-
-    :param body: at most 65,536 characters.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    comment_id: int
-    body: str

@@ -1,19 +1,21 @@
-"""What a lower layer needs from above: the code host, the clock, the journal of steps, the purse."""
+"""What a lower layer needs from above: the code host and its log of deliveries, clock, journal of steps and purse."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from domain.actions_port import Actions
+from domain.actions import Job, WorkflowRun
 from domain.checks import CheckRun, CheckRunRef
-from domain.conversation import CommentRef, Reaction, ReviewThread, ThumbGiven
+from domain.commits import Signature
+from domain.conversation import CommentEdit, CommentRef, Reaction, ReviewThread, ThumbGiven
+from domain.deliveries import AttemptsPage
 from domain.dependencies import DependencyChange
-from domain.issues import Edit, Issue, IssueComment
+from domain.issues import Issue, IssueComment
 from domain.merging import CheckResult, Merged, MergeMethod, NotMerged, RequiredCheck
 from domain.money import Receipt, Refusal, Reservation
-from domain.pulls import Approval, Branch, ChangeRequest, DraftReview, PullRequest, Signature
+from domain.pulls import Approval, Branch, ChangeRequest, DraftReview, PullRequest
 from domain.runs import RepositoryRef
 
 
@@ -161,7 +163,7 @@ class Proposing(Protocol):
         ...
 
     async def mark_ready(
-        self, repository: RepositoryRef, number: int, body: str | None = None, said: Edit | None = None
+        self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
     ) -> bool:
         """Make a draft a plain pull request, describe it anew and edit a comment, all in one write.
 
@@ -174,6 +176,28 @@ class Proposing(Protocol):
 
     async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
         """Replace the title and description; the limits are those of ``open_pull_request``."""
+        ...
+
+
+class Actions(Protocol):
+    """What the repository's own workflows did. The rules of ``CodeHost`` hold."""
+
+    async def workflow_runs(self, repository: RepositoryRef, head_sha: str) -> Sequence[WorkflowRun]:
+        """All workflow runs on a head, newest first, each in its newest attempt."""
+        ...
+
+    async def jobs(self, repository: RepositoryRef, run_id: int) -> Sequence[Job]:
+        """All jobs of the newest attempt of a workflow run.
+
+        :raises NotFound: there is no such run (any more).
+        """
+        ...
+
+    async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
+        """The end of what a job printed, whole lines; None where GitHub has no log of it (any more).
+
+        :param most: bytes at most.
+        """
         ...
 
 
@@ -240,6 +264,23 @@ class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
 
     async def signature(self, repository: RepositoryRef) -> Signature:
         """The App's own name and address for commits, by which GitHub knows them as the App's."""
+        ...
+
+
+class DeliveryLog(Protocol):
+    """GitHub's own log of what it delivered to the App. Every method may raise the ``CodeHostError`` family."""
+
+    @property
+    def redeliverable_for(self) -> timedelta:
+        """How long after its first attempt a delivery can be sent again."""
+        ...
+
+    async def attempts(self, cursor: str | None) -> AttemptsPage:
+        """The newest attempts, or the page another one named as following."""
+        ...
+
+    async def redeliver(self, attempt_id: int) -> None:
+        """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
         ...
 
 

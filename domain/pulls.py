@@ -1,4 +1,4 @@
-"""Pull requests as GitHub has them, their branches, and the reviews on them."""
+"""Pull requests, branches and reviews: those GitHub has, and those to be made."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -37,15 +37,6 @@ class Branch(BaseModel):
 
     name: str
     head_sha: str
-
-
-class Signature(BaseModel):
-    """Who makes a commit."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    email: str
 
 
 class InlineComment(BaseModel):

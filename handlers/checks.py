@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.actions_port import SLUG
+from domain.actions import SLUG
 from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
 from domain.gates import CHECK_ID, Choice
 from domain.runs import Trigger

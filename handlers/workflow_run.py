@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.actions_port import TESTING_EVENTS
+from domain.actions import TESTING_EVENTS
 from domain.commands import AnyCommand, ChecksEnded, Ignored
 from handlers.payloads import RepositoryEvent, Sha, View
 

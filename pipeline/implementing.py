@@ -17,11 +17,11 @@ from agents.tools.running import running
 from agents.tools.tool import Tool
 from agents.turns import Assignment
 from domain import plan_texts, proposal_texts
+from domain.commits import Signature
 from domain.errors import ForgeError
 from domain.patches import NOTHING, Areas, ChangeSet, blocking
 from domain.paths import is_test
 from domain.plan import Task, TaskId, Weighed, in_order
-from domain.pulls import Signature
 from domain.redaction import outgoing
 from domain.review import RiskLevel
 from domain.rounds import Bounce

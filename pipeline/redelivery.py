@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from domain.deliveries import DeliveryAttempt, DeliveryLog
+from domain.deliveries import DeliveryAttempt
 from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
 from domain.ids import new_id
-from domain.ports import Clock
+from domain.ports import Clock, DeliveryLog
 from memory import deliveries, redelivery
 from memory.database import Database
 from memory.redelivery import Turn

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import structlog
 
 from domain import plan_texts, proposal_texts
+from domain.conversation import CommentEdit
 from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
-from domain.issues import Edit
 from domain.neutral import code
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
@@ -42,15 +42,15 @@ class IssueStatus:
         # A run that was taken up again says anew where it stands.
         await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, edit)
 
-    async def edit(self, text: str) -> Edit:
+    async def edit(self, text: str) -> CommentEdit:
         """What :meth:`show` would write, for whoever writes it together with something else.
 
         :raises Superseded: if another run owns the issue.
         """
         comment_id, _ = await self._opened(text)
-        return Edit(comment_id=comment_id, body=self._marked(text))
+        return CommentEdit(comment_id=comment_id, body=self._marked(text))
 
-    async def shown(self, step: str, edit: Edit) -> None:
+    async def shown(self, step: str, edit: CommentEdit) -> None:
         """Note that it was written, so that :meth:`show` does not write it again."""
 
         async def known() -> int:

@@ -47,7 +47,7 @@ def iteration(calls: int, phase: Phase, limits: IterationBreaker, granted: int) 
 def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     """Whether the latest calls brought anything; warns when one more without progress would open it.
 
-    :param progress: per call of this phase, in order, whether it brought progress (:func:`strides`), since the phase
+    :param progress: per call for this task, in order, whether it brought progress (:func:`strides`), since the task
         began or a person last let it go on.
     """
     idle = next((idle for idle, moved in enumerate(reversed(progress)) if moved), len(progress))
@@ -68,7 +68,7 @@ def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
 
 
 def strides(seen: Sequence[str]) -> Sequence[bool]:
-    """Per call, whether it brought its phase on: by something that was not seen before, be it done or answered.
+    """Per call, whether it brought its task on: by something that was not seen before, be it done or answered.
 
     More tasks, files, passing tests or findings all show there first. Who goes back and forth makes no progress.
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from domain.commits import Signature
 from domain.errors import CodeAccessError, Recovery
 from domain.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from domain.pulls import Signature
 from workspace import names
 from workspace.diff import printable
 from workspace.git import Git

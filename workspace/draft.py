@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 
+from domain.commits import Signature
 from domain.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
-from domain.pulls import Signature
 from workspace import bases, commits, line_ends, patching
 from workspace.objects import Objects
 from workspace.refusal import PatchRefused

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from domain.changes import Change
+from domain.commits import Signature
 from domain.errors import CodeAccessError, CommitGone
 from domain.patches import ChangeSet
-from domain.pulls import Signature
 from workspace import commits
 from workspace.commits import CannotCommit, Described
 from workspace.diff import DEFAULT, Limits

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from domain.actions_port import TESTING_EVENTS, Job, WorkflowRun
+from domain.actions import TESTING_EVENTS, Job, WorkflowRun
 from domain.neutral import visible
 from domain.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
 

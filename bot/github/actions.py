@@ -8,8 +8,9 @@ from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.payloads import parse_all
 from bot.github.transport import Kept
-from domain.actions_port import Actions, Job, WorkflowRun
+from domain.actions import Job, WorkflowRun
 from domain.errors import NotFound
+from domain.ports import Actions
 from domain.runs import RepositoryRef
 
 _BAD_STEPS = frozenset({"failure", "timed_out"})

@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 from bot.github.client import PAGE, Client
 from bot.github.errors import unexpected
 from bot.github.payloads import AttemptShown, parse_all
-from domain.deliveries import AttemptsPage, DeliveryLog
+from domain.deliveries import AttemptsPage
+from domain.ports import DeliveryLog
 
 # GitHub, "Redelivering webhooks"
 _ON_GITHUB = timedelta(days=3)

@@ -36,10 +36,11 @@ from bot.github.payloads import (
 from bot.github.proposing import GitHubProposing
 from bot.github.settings import GitHubSettings
 from domain.checks import Annotation, CheckRun, CheckRunRef
+from domain.commits import Signature
 from domain.dependencies import DependencyChange
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.ports import Clock, CodeHost
-from domain.pulls import DraftReview, InlineComment, PullRequest, Signature
+from domain.pulls import DraftReview, InlineComment, PullRequest
 from domain.runs import RepositoryRef
 
 

@@ -10,8 +10,8 @@ from bot.github.errors import unexpected
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
 from bot.github.payloads import ListedPull, Pull, Tip, parse, parse_all
+from domain.conversation import CommentEdit
 from domain.errors import CodeHostError, NotFound, Unprocessable
-from domain.issues import Edit
 from domain.ports import Proposing
 from domain.pulls import Branch, PullRequest
 from domain.runs import RepositoryRef
@@ -80,7 +80,7 @@ class GitHubProposing(GitHubMerging, Proposing):
         return await self._open(repository, {**wanted, "draft": False})
 
     async def mark_ready(
-        self, repository: RepositoryRef, number: int, body: str | None = None, said: Edit | None = None
+        self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
     ) -> bool:
         """REST has no word for it. Apps need the permission to write contents, too: https://github.com/cli/cli/issues/8910"""
         pull = await self.read_pull(repository, number)

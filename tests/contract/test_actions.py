@@ -5,7 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from domain.actions_port import Job, WorkflowRun
+from domain.actions import Job, WorkflowRun
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage

@@ -2,8 +2,8 @@
 
 import pytest
 
+from domain.conversation import CommentEdit
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
-from domain.issues import Edit
 from domain.pulls import Branch, PullRequest
 from simulator.faults import Moment, RequestInfo
 from tests.contract.stage import Stage
@@ -186,7 +186,7 @@ async def test_a_draft_is_described_made_ready_and_told_of_in_one_write(stage: S
     await _pushed(stage)
     made = await _propose(stage)
     shown = stage.shelf.issues[made.number]
-    said = Edit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
+    said = CommentEdit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
     for body, told in (("It passed", True), ("It passed twice", False)):  # the second time it is no draft any more
         assert await stage.host.mark_ready(stage.repository, made.number, body, said) is told
         assert (shown.title, shown.body) == ("Fix it", body)
@@ -198,7 +198,7 @@ async def test_a_draft_is_described_made_ready_and_told_of_in_one_write(stage: S
 async def test_a_draft_is_made_ready_although_the_comment_is_gone(stage: Stage) -> None:
     await _pushed(stage)
     made = await _propose(stage)
-    assert not await stage.host.mark_ready(stage.repository, made.number, None, Edit(comment_id=99, body="Done"))
+    assert not await stage.host.mark_ready(stage.repository, made.number, None, CommentEdit(comment_id=99, body="Done"))
     assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
     assert stage.shelf.issues[made.number].body == "Closes #2"
 
@@ -207,7 +207,7 @@ async def test_a_comment_that_is_deleted_while_it_is_made_ready_takes_nothing_wi
     """GitHub makes the other writes of the request all the same."""
     await _pushed(stage)
     made = await _propose(stage)
-    said = Edit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
+    said = CommentEdit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
 
     async def delete(request: RequestInfo, moment: Moment) -> None:
         if request.path == "/graphql" and moment == "before":

@@ -9,9 +9,10 @@ from typing import Any, cast
 import pytest
 
 from domain.commands import Repeat
+from domain.commits import Signature
 from domain.errors import CodeAccessError, Superseded, Unavailable
 from domain.markers import Markers
-from domain.pulls import PullRequest, Signature
+from domain.pulls import PullRequest
 from domain.runs import RepositoryRef, Run, Trigger
 from memory import runs
 from memory.database import Database

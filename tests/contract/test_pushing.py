@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from domain.commits import Signature
 from domain.errors import CodeAccessError, Recovery
-from domain.pulls import Signature
 from simulator import pull_shapes
 from simulator.gitstore import Blob
 from simulator.state import Repository

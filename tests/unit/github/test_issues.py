@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
+from domain.conversation import CommentEdit
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.issues import Edit
 from tests.unit.github.kit import API, REPO, Kit, in_turn, pull
 
 HOME = "/repos/acme/app"
@@ -172,7 +172,7 @@ async def test_what_it_came_to_is_said_in_the_same_request(kit: Kit) -> None:
     kit.github.get(f"{HOME}/issues/comments/7").respond(json={"id": 7, "node_id": "IC_kw7"})
     route = kit.github.post("/graphql")
     route.respond(json={"data": {"updatePullRequest": {}, "done": {"pull": {"draft": False}}}})
-    assert await kit.host.mark_ready(REPO, 1, "Tests: passed", Edit(comment_id=7, body="Done"))
+    assert await kit.host.mark_ready(REPO, 1, "Tests: passed", CommentEdit(comment_id=7, body="Done"))
     [sent] = [json.loads(request.content) for request in kit.sent(route)]
     assert sent["variables"] == {"pull": "PR_kw1", "body": "Tests: passed", "comment": "IC_kw7", "said": "Done"}
     writes = ("updatePullRequest", "markPullRequestReadyForReview", "updateIssueComment")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.testing.actions import MOST_LOG, counting, outcome, readable, wants_log
-from domain.actions_port import Job, WorkflowRun
+from domain.actions import Job, WorkflowRun
 from domain.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, Verdict, verdict
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,12 +1,8 @@
 """What the tester needs of GitHub Actions: which workflows ran on a head, how their jobs ended, what they printed."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
-
-from domain.runs import RepositoryRef
 
 SLUG = "github-actions"
 """Of the App that reports what workflows do."""
@@ -61,25 +57,3 @@ class Job(BaseModel):
     @property
     def is_completed(self) -> bool:
         return self.status == "completed"
-
-
-class Actions(Protocol):
-    """What the repository's own workflows did. The rules of ``CodeHost`` hold."""
-
-    async def workflow_runs(self, repository: RepositoryRef, head_sha: str) -> Sequence[WorkflowRun]:
-        """All workflow runs on a head, newest first, each in its newest attempt."""
-        ...
-
-    async def jobs(self, repository: RepositoryRef, run_id: int) -> Sequence[Job]:
-        """All jobs of the newest attempt of a workflow run.
-
-        :raises NotFound: there is no such run (any more).
-        """
-        ...
-
-    async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
-        """The end of what a job printed, whole lines; None where GitHub has no log of it (any more).
-
-        :param most: bytes at most.
-        """
-        ...
