@@ -68,7 +68,7 @@ class AtGates:
                 name, reason = await self._named(asked)
                 return await self._decide(name, Saying(self._sender, Choice.reject, reason, None, written_at))
             case Delegate():
-                gate = await waiting(self._services, self._repository, self._number, asked.gate)
+                gate = await named_gate(self._services, self._repository, self._number, asked.gate)
                 if isinstance(gate, str):
                     return gate
                 return await pass_on(self._services, self._guid, gate, asked, self._sender)
@@ -78,7 +78,7 @@ class AtGates:
                 return await self._accept(written_at)
 
     async def _decide(self, name: str | None, saying: Saying) -> str:
-        gate = await self._mine(name) or await waiting(self._services, self._repository, self._number, name)
+        gate = await self._mine(name) or await named_gate(self._services, self._repository, self._number, name)
         return gate if isinstance(gate, str) else await decide(self._services, self._guid, gate, saying)
 
     async def _mine(self, name: str | None) -> Gate | None:
@@ -144,12 +144,14 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         return gate_replies.decided(gate)
-    stale = _stale(gate, saying)
+    stale = _stale(gate, saying) if gate.is_waiting else None
     if stale is not None:
         return stale
     allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
     if isinstance(allowed, Refused):
-        return gate_replies.refused(gate, allowed, saying.sender.login)
+        return (
+            gate_replies.refused(gate, allowed, saying.sender.login) if gate.is_waiting else gate_replies.too_late(gate)
+        )
     approves = saying.choice is Choice.approve
     decision = GateDecision(
         at=services.clock.now(),
@@ -179,17 +181,16 @@ async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, se
     return gate_replies.delegated(await gates.delegate(services.database, gate.id, asked.account, decision))
 
 
-async def waiting(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
-    """The gate a command means, or why it cannot be told."""
+async def named_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
+    """The gate a command means, of those it names one that waits; or why it cannot be told."""
     there = await gates.of_pull_request(services.database, repository.id, number)
     open_ = [gate for gate in there if gate.is_waiting]
     if name is None:
         return open_[0] if len(open_) == 1 else gate_replies.which(open_, there[-1] if there else None)
-    meant = [gate for gate in there if name in {gate.name, gate.shown_id, gate.id}]
-    still = [gate for gate in meant if gate.is_waiting]
-    if still:
-        return still[-1]
-    return gate_replies.too_late(meant[-1]) if meant else gate_replies.unknown(name, open_)
+    named = [gate for gate in there if name in {gate.name, gate.shown_id, gate.id}]
+    if not named:
+        return gate_replies.unknown(name, open_)
+    return next((gate for gate in reversed(named) if gate.is_waiting), named[-1])
 
 
 def _granted(gate: Gate, named: Slice | None) -> Slice:

@@ -29,7 +29,7 @@ from domain.slash import (
 from memory import checkpoints, dismissals, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
-from pipeline.deciding import AtGates, waiting
+from pipeline.deciding import AtGates, named_gate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look
@@ -218,7 +218,7 @@ class Obedience:
         if name is None and not there:
             return await self._view()
         found = there[0] if name is None and len(there) == 1 else None
-        found = found or await waiting(self._services, command.repository, command.number, name)
+        found = found or await named_gate(self._services, command.repository, command.number, name)
         if isinstance(found, str):
             return found
         spent_ = (await spend.of_run(database, found.run_id)).amount

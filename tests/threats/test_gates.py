@@ -208,6 +208,21 @@ async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
 
 
 @SQLITE
+async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
+    scene = await opened(told)
+    erin = scene.somebody("erin", "maintain")
+    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    assert "is decided already: Approved by carol" in await scene.says(erin, "/forge reject protected_paths no")
+    mallory = scene.somebody("mallory")
+    assert "is decided already" in await scene.says(mallory, "/forge reject protected_paths no")
+    [contested] = await scene.events(EventType.gate_contested)
+    assert (contested["by_login"], contested["said"]) == ("erin", "rejected")
+    assert "**Approved by carol**" in await scene.says(erin, "/forge view protected_paths")
+    assert scene.conclusion == "success"
+    told.closed_gates(scene.pull)
+
+
+@SQLITE
 async def test_t_p10_github_does_not_say_who_they_are(told: Story) -> None:
     """Nothing is decided, which is said; asked again later, the same answer counts."""
     scene = await opened(told)
