@@ -149,9 +149,9 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
         return stale
     allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
     if isinstance(allowed, Refused):
-        return (
-            gate_replies.refused(gate, allowed, saying.sender.login) if gate.is_waiting else gate_replies.too_late(gate)
-        )
+        if not gate.is_waiting:
+            return gate_replies.too_late(gate)
+        return gate_replies.refused(gate, allowed, saying.sender.login)
     approves = saying.choice is Choice.approve
     decision = GateDecision(
         at=services.clock.now(),

@@ -209,6 +209,7 @@ async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
 
 @SQLITE
 async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
+    """Only of somebody who might have decided; others are told the same."""
     scene = await opened(told)
     erin = scene.somebody("erin", "maintain")
     assert "is approved" in await scene.says(scene.carol, APPROVE)
