@@ -40,6 +40,15 @@ FAMILIES = (
             Case("T-W11", "down 1 h, then start", "missed deliveries fetched, each once"),
             Case("T-W12", "DB down at ack", "5xx, recovered later, none lost"),
             Case("T-W13", "unknown or suspended installation", "ignored, logged"),
+            Case(
+                "T-W14", "a captured signed body sent again under a new GUID", "its comment, button or event acts once"
+            ),
+            Case(
+                "T-W15",
+                "reads lag seconds behind their event (404, head before, draft before)",
+                "looked at again, nothing dropped",
+            ),
+            Case("T-W16", "silent or dribbling headers, malformed headers", "closed in seconds, one log line"),
         ),
     ),
     Family(
@@ -57,6 +66,13 @@ FAMILIES = (
             Case("T-P10", "permission API 5xx", "fail closed, clear note, retry"),
             Case("T-P11", "login renamed and re-registered", "numeric id decides"),
             Case("T-P12", "API/dashboard approve without or with stale session, CSRF", "401/403"),
+            Case(
+                "T-P13",
+                "same head in a second pull request with another base; retargeted before a merge",
+                "a verdict passes only what was reviewed",
+            ),
+            Case("T-P14", "who pushed to the change approves or dismisses", "refused, as for its author"),
+            Case("T-P15", "permission taken away between command and act", "refused at the act"),
         ),
     ),
     Family(
@@ -92,6 +108,13 @@ FAMILIES = (
             Case("T-R10", "FIFO, device, socket, sparse file", "no hang, skipped"),
             Case("T-R11", "tool writes forged SARIF/JUnit, paths outside repo", "validated, bounded"),
             Case("T-R12", "regex bomb file, 10 MB line", "per-tool timeout, others finish"),
+            Case(
+                "T-R13",
+                "invisible or bidi character in a name, NUL in a comment, UTF-16, jar, link, "
+                "vendored or claimed generated",
+                "read or named; never approved unseen",
+            ),
+            Case("T-R14", "a change with 100,000 findings", "capped and said; door and other runs unhindered"),
         ),
     ),
     Family(
@@ -118,6 +141,11 @@ FAMILIES = (
             Case("T-O4", ">65,536 chars; >50 annotations", "split or truncated, linked"),
             Case("T-O5", "output forges Forge's hidden marker or status table", "author id checked, marker MACed"),
             Case("T-O6", "output holds a Forge command", "never parsed"),
+            Case(
+                "T-O7",
+                "credential in title, branch, file name, command, URL, unusual variable name",
+                "masked in every place that keeps or sends it",
+            ),
         ),
     ),
     Family(
@@ -156,6 +184,15 @@ FAMILIES = (
             Case("T-G6", "repo renamed, transferred, deleted; 301/404", "follow by id or stop"),
             Case("T-G7", "force-push, base change, close mid-run", "superseded, cancelled <10 s, stale check closed"),
             Case("T-G8", "comment deleted by human; PR locked", "no repost storm"),
+            Case(
+                "T-G9",
+                "locked conversation, 422 for too much content, ids beyond 2^31, "
+                "organisation's file unreadable for a moment",
+                "command acts, limit waited for, nothing loosened",
+            ),
+            Case(
+                "T-G10", "repository transferred, removed and added again, events late", "only what is gone is purged"
+            ),
         ),
     ),
     Family(
@@ -191,6 +228,11 @@ FAMILIES = (
             Case("T-B1", "20 runs race for the last $1", "atomic reserve, I3"),
             Case("T-B2", "usage missing; unknown model price", "charged at max, or refused"),
             Case("T-B3", "outsider spams PRs", "per-actor/repo quota, one notice"),
+            Case(
+                "T-B4",
+                "outsider spams comments and commands",
+                "per-actor quota, one notice, other installations unhindered",
+            ),
         ),
     ),
 )
