@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from domain.audit import MOVES, SAFETY, Entry
 from domain.events import Event, EventType
-from memory.database import Database
+from memory.database import Database, number_in
 from memory.tables import DeliveryRow, EventRow, GateRow, RunRow
 
 _PAGE = 500  # events
@@ -122,8 +122,8 @@ def _is_in(repository_ids: Sequence[int]) -> ColumnElement[bool]:
     """Of a run there, of a delivery from there, or about the repository as such."""
     return or_(
         RunRow.repository_id.in_(repository_ids),
-        DeliveryRow.command["repository"]["id"].as_integer().in_(repository_ids),
-        and_(RunRow.id.is_(None), EventRow.payload["repository"].as_integer().in_(repository_ids)),
+        number_in(DeliveryRow.command["repository"]["id"]).in_(repository_ids),
+        and_(RunRow.id.is_(None), number_in(EventRow.payload["repository"]).in_(repository_ids)),
     )
 
 

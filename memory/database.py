@@ -11,11 +11,13 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     DateTime,
     Dialect,
     Engine,
     TypeDecorator,
+    cast,
     create_engine,
     event,
     inspect,
@@ -189,6 +191,14 @@ class Base(DeclarativeBase):
 
     # GitHub's ids passed 2^31 long ago.
     type_annotation_map: ClassVar[dict[type, Any]] = {datetime: Utc, int: BigInteger}
+
+
+def number_in(value: ColumnElement[Any]) -> ColumnElement[int]:
+    """A number within JSON, e.g. an id of GitHub; SQLAlchemy's own ``as_integer`` ends at 2^31 on PostgreSQL.
+
+    :param value: an element of a JSON column.
+    """
+    return cast(value.as_string(), BigInteger)
 
 
 class Database:

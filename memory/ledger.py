@@ -13,7 +13,7 @@ from domain.events import Event, EventType
 from domain.ids import new_id
 from domain.runs import Phase, RepositoryRef, Run
 from domain.verdicts import Check
-from memory.database import TOLD, Connection, Database
+from memory.database import TOLD, Connection, Database, number_in
 from memory.tables import IS_MOVE, EventRow, RunRow
 from safety.breakers import Move
 
@@ -147,7 +147,7 @@ async def replies_in(database: Database, trace: str, thread: int) -> int:
     replied = select(func.count()).where(
         EventRow.trace == trace,
         EventRow.type == EventType.feedback_replied.value,
-        EventRow.payload["thread"].as_integer() == thread,
+        number_in(EventRow.payload["thread"]) == thread,
         EventRow.payload["replied"].as_boolean(),
     )
     async with database.transaction() as session:
@@ -170,7 +170,7 @@ def note_guard(connection: Connection, run: Run, phase: Phase, check: Check, tur
     same = select(func.count()).where(
         EventRow.trace == run.id,
         EventRow.type == EventType.guard_tripped.value,
-        EventRow.payload["turn"].as_integer() == turn,
+        number_in(EventRow.payload["turn"]) == turn,
     )
     if not connection.scalar(same):
         tell(connection, run.id, EventType.guard_tripped, now, source="guard", phase=phase, payload=payload)

@@ -19,7 +19,7 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.ids import earliest
 from domain.runs import RunState
-from memory.database import Base, Database
+from memory.database import Base, Database, number_in
 from memory.spend import RESERVED
 from memory.tables import (
     AnswerRow,
@@ -124,7 +124,7 @@ _Old = tuple[type[Base], Any, Select[Any]]
 def _old(group: _Group, now: datetime) -> Sequence[_Old]:
     until = now - timedelta(days=group.days)
     seen = min(until, now - LEAST)
-    repository = DeliveryRow.command["repository"]["id"].as_integer()
+    repository = number_in(DeliveryRow.command["repository"]["id"])
     ended = select(RunRow.id).where(RunRow.finished_at < until)
     return [
         (

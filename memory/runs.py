@@ -13,7 +13,7 @@ from domain.ids import new_id
 from domain.replies import Past
 from domain.runs import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import gates, ledger
-from memory.database import Database, upsert
+from memory.database import Database, number_in, upsert
 from memory.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
 from safety.repetition import is_due
@@ -165,7 +165,7 @@ async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begu
             RunRow.id <= run.id,
         )
     )
-    sender = DeliveryRow.command["sender"]["id"].as_integer()
+    sender = number_in(DeliveryRow.command["sender"]["id"])
     admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
     async with database.transaction() as session:
         who = await session.scalar(
@@ -188,7 +188,7 @@ async def began(database: Database, run_id: str) -> datetime | None:
 async def requester(database: Database, run_id: str) -> int | None:
     """The account whose delivery began a run."""
     admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
-    sender = DeliveryRow.command["sender"]["id"].as_integer()
+    sender = number_in(DeliveryRow.command["sender"]["id"])
     async with database.transaction() as session:
         return await session.scalar(
             select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run_id)

@@ -58,6 +58,8 @@ ROUTES = [
     *issues.ROUTES,
     *graphql.ROUTES,
 ]
+FIRST_ID = 2**32 + 1001
+"""GitHub's ids of comments passed 2^31 in 2024: none of ours fits a number of 32 bits."""
 PERMISSIONS = {
     "actions": "read",
     "checks": "write",
@@ -136,7 +138,7 @@ class Simulator:
         private_key_pem: str | None = None,
         permissions: Mapping[str, str] | None = None,
     ) -> None:
-        ids = itertools.count(1001)
+        ids = itertools.count(FIRST_ID)
         self._scratch = tempfile.TemporaryDirectory(prefix="simulator-") if data_dir is None else None
         self.data_dir = Path(self._scratch.name) if self._scratch else Path(data_dir or ".").resolve()
         self.port = port

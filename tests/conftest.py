@@ -15,6 +15,7 @@ ON_BOTH = {
     "test_durability",
     "test_gate_times",
     "test_gates",
+    "test_ids",
     "test_start",
     "test_storage",
     "test_webhook",

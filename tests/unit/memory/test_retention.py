@@ -27,7 +27,7 @@ from memory.tables import (
 )
 from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
 
-SHOP, BANK, MILL = 10, 11, 12  # keep the usual 90, 7 and 200 days
+SHOP, BANK, MILL = 2**32 + 10, 2**32 + 11, 2**32 + 12  # keep the usual 90, 7 and 200 days
 
 
 @pytest.fixture

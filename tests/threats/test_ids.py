@@ -1,0 +1,19 @@
+"""GitHub's ids passed 2^31: the simulator gives none below 2^32, and what is asked for by one must be found."""
+
+from agents.scripted import ScriptedModel
+from memory import memories
+from tests.stories.driver import Story
+from tests.stories.test_hearing import SAYS_NO, reviewed
+
+
+async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(read: Story, model: ScriptedModel) -> None:
+    repository, _, carol, pull, comment = await reviewed(read, model)
+    assert min(comment.id, carol.account.id, repository.id) > 2**32
+    model.when("== reply", SAYS_NO)
+    await carol.reply(comment, "No, nobody ever calls this with an empty list.")
+    await read.rest()
+    [answer] = read.thread_answers(pull, comment)
+    assert answer.body.startswith("Taken for a dismissal. **F-")
+    assert read.check(repository, pull.head_sha).conclusion == "success"
+    [learned] = await memories.live(read.forge.services.database, repository.id)
+    assert learned.shown in answer.body
