@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from domain.changes import Change
+from domain.paths import printable
 from domain.spots import Spot
 
 
@@ -89,7 +90,8 @@ class RawFinding(BaseModel):
     @property
     def where(self) -> str:
         """``path:line`` for people."""
-        return self.path if self.line is None else f"{self.path}:{self.line}"
+        path = printable(self.path)
+        return path if self.line is None else f"{path}:{self.line}"
 
     @property
     def is_credential(self) -> bool:

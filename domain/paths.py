@@ -27,6 +27,11 @@ _LANGUAGES = {
 }
 
 
+def printable(path: str) -> str:
+    """A path for people: what cannot be seen in it, such as a character that turns the direction, is escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in path)
+
+
 def is_test(path: str) -> bool:
     """Whether a path looks like a test."""
     return _TEST.search(path) is not None

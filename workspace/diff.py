@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from domain import paths
 from domain.changes import ChangeStatus, FileChange, Hunk, Touched
 
 REGULAR = frozenset({"100644", "100755", "100664"})
@@ -88,8 +89,7 @@ class Skipped:
 
 def printable(path: bytes) -> str:
     """A path as text: bytes that are not UTF-8 and control characters become ``\\x..`` escapes."""
-    text = path.decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return paths.printable(path.decode("utf-8", "backslashreplace"))
 
 
 def parse_raw(output: bytes) -> list[Entry]:

@@ -100,17 +100,17 @@ class Objects:
         look, too_large = within_sizes(look, sizes, limits, self.absent)
         look, unreadable = await self._readable(look, attributes)
         files, too_long = within_diff(look, await self._patches(look), limits)
-        lines = {file.path: file.additions + file.deletions for file in files}
-        places = {entry.name: place for place, entry in enumerate(entries)}
+        lines = {file.path.encode(): file.additions + file.deletions for file in files}
+        places = {entry.path: place for place, entry in enumerate(entries)}
         return Change(
             merge_base=merge_base,
             head_sha=head,
-            files=tuple(sorted(files, key=lambda file: places[file.path])),
+            files=tuple(sorted(files, key=lambda file: places[file.path.encode()])),
             not_looked_at=summarised([*skipped, *too_large, *unreadable, *too_long], limits),
             total_files=len(entries),
             additions=sum(file.additions for file in files),
             deletions=sum(file.deletions for file in files),
-            touched=tuple(touched(entry, lines.get(entry.name)) for entry in entries),
+            touched=tuple(touched(entry, lines.get(entry.path)) for entry in entries),
         )
 
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:

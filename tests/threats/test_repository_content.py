@@ -13,6 +13,7 @@ import pytest_asyncio
 from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.errors import Recovery
+from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif
 from tests.unit.workspace.changes import between, changed, compare, content, reasons, run
@@ -94,6 +95,45 @@ async def test_t_r2_odd_names_are_taken_literally(author: Author) -> None:
 
     assert sorted(file.path for file in change.files) == sorted(names)
     assert all(file.added_lines == {1: "x"} for file in change.files)
+
+
+INVISIBLE = ["\u202e", "\u200b", "\xad", "\u200d", "\u200c", "\ufeff", "\u2028", "\ue000"]
+ORDINARY = ["👨\u200d💻.md", "می\u200cخواهم.md", "क्\u200dष.md"]
+
+
+async def test_t_r2_a_name_with_invisible_characters_is_looked_into(author: Author) -> None:
+    names = [*(f"a{char}.py" for char in INVISIBLE), *ORDINARY]
+    change = await compare(author, {"a.txt": "1\n"}, dict.fromkeys(names, "x\n"))
+
+    assert sorted(file.path for file in change.files) == sorted(names)
+    assert [each.lines for each in change.touched] == [1] * len(names)
+    assert all(path.isprintable() for path in change.paths)
+
+
+async def test_t_r2_a_review_of_names_with_invisible_characters(told: Story) -> None:
+    """What can be found is told, and that a tool cannot be given such a name."""
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    source = "import subprocess\n\nsubprocess.call(input(), shell=True)\n"
+    files = {f"a{char}.py": source for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
+    head = await alice.push(repository, "feature", files, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("failure", "Changes requested: 8 findings to fix")
+    assert {each["path"] for each in check.annotations} == {f"a{char}.py" for char in INVISIBLE}
+    assert "`a\\u202e.py:3`" in (check.summary or "")
+    assert "8 files have names that cannot be written to disk" in (check.summary or "")
+    assert all(char.isprintable() or char == "\n" for char in check.summary or "")
+    assert {each.path for each in told.comments(pull)} == {f"a{char}.py" for char in INVISIBLE}
+
+
+async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(told: Story) -> None:
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    head = await alice.push(repository, "feature", dict.fromkeys(ORDINARY, "x\n"), base="main")
+    await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
 
 
 async def test_t_r2_names_that_no_tool_should_see_are_escaped(author: Author) -> None:
