@@ -14,9 +14,9 @@ from rich.markup import escape
 
 from bot import app as process
 from bot import audit as auditing
+from bot import checking, feedback, halting, listing
 from bot import costs as spending
 from bot import doctor as examination
-from bot import feedback, halting, listing
 from bot import gates as asking
 from bot import local_review as local
 from bot.invoking import run as _run
@@ -24,6 +24,7 @@ from bot.logging import configure, print_uncaught
 from bot.memory_commands import memory
 from bot.opening import NotThere
 from bot.settings import Settings
+from domain.config_texts import PATH
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.neutral import visible
@@ -37,6 +38,8 @@ cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge review
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates")
 cli.add_typer(memory, name="memory")
+configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
+cli.add_typer(configuration, name="config")
 errors = Console(stderr=True)
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
@@ -191,6 +194,17 @@ def review(
     shown = "json" if as_json else "sarif" if as_sarif else "table"
     configure("console", level=40)
     raise typer.Exit(_EXIT_CODES[asyncio.run(local.run(path, base, shown))])
+
+
+@configuration.command("check")
+def check_configuration(
+    file: Annotated[Path, typer.Argument(help="The file, or what is to become it.")] = Path(PATH),
+) -> None:
+    """Say what `Forge / config` would say of a file, before it is pushed.
+
+    Exit codes: 0 valid, 1 mistakes, 2 it cannot be read.
+    """
+    raise typer.Exit(0 if checking.check(file) else 1)
 
 
 @cli.command()

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from bot import command_page, condition_page
-from domain import schema
+from domain import globs, schema
 from domain.gates import STANDARD
 from domain.presets import PRESETS, flattened
 from domain.schema import Schema
 from pipeline.yaml_file import DEEPEST, LARGEST
 
-_LATER = {"commands", "execution", "testing"}
-_LATER_NOTE = "It is checked already and takes effect with a later version of Forge."
+_LATER = {"execution"}
+_LATER_NOTE = "Nothing in it has an effect in this version of Forge; `Forge / config` says so on its line."
 """Sections that nothing reads yet; each leaves this set with the part of Forge that reads it."""
 
 _SAMPLE = """\
@@ -45,11 +45,13 @@ _INTRODUCTION = f"""\
 
 A repository is configured in `.github/forge.yml`. Everything in it is optional, and without it Forge works with the
 defaults below. This page is generated from the code. Editors complete and check the file with
-[forge.schema.json](forge.schema.json), wherever you keep it:
+[forge.schema.json](forge.schema.json): copy it beside the file, and begin the file with
 
 ```yaml
-# yaml-language-server: $schema=../docs/forge.schema.json
+# yaml-language-server: $schema=forge.schema.json
 ```
+
+`forge config check .github/forge.yml` says before a push what `Forge / config` would say after it.
 
 ## Which file holds
 
@@ -71,8 +73,22 @@ Every key at its default:
 ```yaml
 {_SAMPLE}```
 
-In patterns, `*` stands for anything within a folder, `**` crosses folders, and `?` is one character. Paths begin at the
-root of the repository.
+## Patterns
+
+Wherever files are named, these work, and a pattern matches a path as a whole, from the root of the repository:
+
+| in a pattern | stands for |
+| --- | --- |
+| `*` | anything within one folder |
+| `**` | anything, folders included; `**/` also for no folder at all |
+| `?` | one character, but not `/` |
+| `{{a,b}}` | `a` or `b`; may hold other patterns and further braces |
+| `[abc]`, `[a-z]`, `[!abc]` | one of these characters; one that is none of them |
+
+Braces without a comma and brackets also match as they are written: `app/[id]/page.tsx` finds the folder `[id]`. A
+pattern may stand for {globs.MOST} plain ones at most. `secrets` is a file of that name; all that a folder holds is
+`secrets/**`. Patterns cannot be negated, and large and small letters differ. What could match nothing (`secrets/`,
+`./a`, `/a`, `{{}}`, an open bracket) is a mistake on its line.
 """
 
 

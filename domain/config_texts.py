@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from domain.mistakes import Mistake, counted, table
-from domain.neutral import code, visible
+from domain.neutral import code, prose, visible
 from domain.redaction import outgoing
 from domain.texts import CheckText
 
@@ -77,6 +77,12 @@ def valid(changed: Sequence[Change], removed: bool, notes: Sequence[str] = ()) -
 
 def linters_need_a_sandbox() -> str:
     return "Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so."
+
+
+def without_effect(idle: Sequence[Mistake]) -> str:
+    """What a valid version says in vain."""
+    lines = [f"- line {one.line}: {prose(one.sentence)}" for one in idle]
+    return "\n".join(["Without effect in this version of Forge:", *lines])
 
 
 def annotation(mistake: Mistake) -> tuple[str, str]:

@@ -2,12 +2,21 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from domain import conditions, globs
 from domain.condition_syntax import LANGUAGE
@@ -304,7 +313,9 @@ class PathRule(Section):
 
     paths: Globs = Field(min_length=1, description="The files.")
     roles: tuple[Literal["planner", "implementer", "reviewer", "tester", "deployer"], ...] = Field(
-        default=(), max_length=5, description="Agents that may change them; none: no agent."
+        default=(),
+        max_length=5,
+        description="Agents that may change them; none: no agent. Only the implementer changes files today.",
     )
     severity: Literal["info", "warning", "error", "critical"] = Field(
         default="error", description="How bad a change by another agent is; from `error` it blocks the merge."
@@ -329,10 +340,15 @@ class Execution(Section):
     """How agents change files."""
 
     mode: Literal["deterministic", "interactive"] = Field(
-        default="deterministic", description="`deterministic`: as diffs. `interactive`: in a workspace of their own."
+        default="deterministic",
+        description="`deterministic`: as diffs. `interactive`, in a workspace of their own, is not available yet.",
     )
-    checkpoint_seconds: int = Field(default=30, ge=5, le=3600, description="At most this long between two checkpoints.")
-    checkpoint_changes: int = Field(default=50, ge=1, le=10_000, description="At most this many changes between them.")
+    checkpoint_seconds: int = Field(
+        default=30, ge=5, le=3600, description="At most this long between two checkpoints. No effect yet."
+    )
+    checkpoint_changes: int = Field(
+        default=50, ge=1, le=10_000, description="At most this many changes between them. No effect yet."
+    )
 
 
 class Memory(Section):
@@ -425,6 +441,37 @@ def contradictions(configuration: Configuration) -> Iterator[Contradiction]:
             f"is above `max_events` ({rates.max_events})",
             "a number up to `max_events`",
         )
+
+
+_NO_DEPLOYMENT = "there is no deployment phase yet"
+_IDLE: Mapping[tuple[str, ...], str] = {
+    ("execution", "checkpoint_seconds"): "no such checkpoints are made yet",
+    ("execution", "checkpoint_changes"): "no such checkpoints are made yet",
+    ("budgets", "phase", "deployment"): _NO_DEPLOYMENT,
+    ("breakers", "iteration", "deployment"): _NO_DEPLOYMENT,
+    ("breakers", "time", "deployment"): _NO_DEPLOYMENT,
+}
+"""Keys that this version checks and nothing reads; each leaves this table with the part of Forge that reads it."""
+
+
+def idle(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """What a file says that is right and has no effect in this version of Forge.
+
+    :param values: what the file itself says.
+    """
+    for path, why in _IDLE.items():
+        if _said(values, path) is not None:
+            yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
+    if _said(values, ("execution", "mode")) == "interactive":
+        what = "is not available yet, so agents work as `deterministic` says"
+        yield Contradiction(("execution", "mode"), what, "")
+
+
+def _said(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
+    value: JsonValue = dict(values)
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:

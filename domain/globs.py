@@ -1,52 +1,145 @@
 """Matches paths with the glob patterns of a configuration: ``*`` stays within a folder, ``**`` crosses them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice, product
 
-_TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
+MOST = 64
+"""Plain patterns that one with alternatives may stand for."""
+
+_TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\[\]/]+\]|[^*?]")
 _MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FEW = 2  # wildcards that a regular expression may hold before the time it takes could explode
+_INNERMOST = re.compile(r"\{([^{}]+)\}")
+_BRACKETS = re.compile(r"\[[^\[\]/]+\]")
+_ITSELF = {"{": "\x01", "}": "\x02"}  # a brace that stands for itself; no pattern holds a control character
+_AS_WRITTEN = str.maketrans({mark: brace for brace, mark in _ITSELF.items()})
 
-
-@lru_cache(maxsize=1000)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """The pattern as a regular expression; None if it holds so many wildcards that matching could take for ever."""
-    tokens = _TOKENS.findall(pattern)
-    if sum(token.startswith("*") for token in tokens) > _FEW:
-        return None
-    return re.compile("".join(_MEANINGS.get(token) or re.escape(token) for token in tokens), re.DOTALL)
+Parts = tuple[str, ...]
+"""A plain pattern: wildcards, classes such as ``[a-z]``, and each other character by itself."""
 
 
 def mistake(pattern: str) -> str | None:
     """What is wrong with a pattern, as the rest of a sentence about it; None if nothing is."""
-    if not pattern:
+    if not pattern or "\\" in pattern or _CONTROL.search(pattern):
+        return misplaced(pattern)
+    if wrong := _unfinished(pattern):
+        return wrong
+    if sum(1 for _ in islice(_plain(pattern), MOST + 1)) > MOST:
+        return f"stands for more than {MOST} patterns: write some of them on lines of their own"
+    if pattern.endswith("/"):
+        return f"ends in “/”, and only files are matched: write “{pattern}**” for all that the folder holds"
+    return next(filter(None, map(misplaced, _without_braces(pattern))), None)
+
+
+def misplaced(path: str) -> str | None:
+    """Why no path of a repository is written so, as the rest of a sentence about it; None if one may be."""
+    if not path:
         return "is empty"
-    if pattern.startswith("!"):
+    if path.startswith("!"):
         return "starts with “!”, and patterns cannot be negated: use the list that leaves out"
-    if pattern.startswith("/"):
+    if path.startswith("/"):
         return "starts with “/”, and paths begin at the root of the repository without one"
-    if "\\" in pattern or _CONTROL.search(pattern):
+    if "\\" in path or _CONTROL.search(path):
         return "holds a backslash or a control character; folders are separated by “/”"
-    if {".", ".."} & set(pattern.split("/")):
+    if {".", ".."} & set(path.split("/")):
         return "holds “.” or “..” as a folder, and no path does"
+    if "//" in path:
+        return "holds “//”, and no path does"
     return None
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches any of the patterns as a whole."""
-    return any(_matches(path, pattern) for pattern in patterns)
+    return any(_matches(path, parts) for pattern in patterns for parts in alternatives(pattern))
 
 
-def _matches(path: str, pattern: str) -> bool:
-    compiled = _compiled(pattern)
-    return compiled.fullmatch(path) is not None if compiled is not None else _by_steps(path, pattern)
+@lru_cache(maxsize=1000)
+def alternatives(pattern: str) -> tuple[Parts, ...]:
+    """The plain patterns that a pattern stands for.
+
+    Braces without a comma and brackets are taken both ways, as a choice and as what is written: there are folders
+    named ``[id]`` and ``{{name}}``, and a pattern that protects must not miss what was meant.
+    """
+    return tuple(dict.fromkeys(islice(_plain(pattern), MOST)))
 
 
-def _by_steps(path: str, pattern: str) -> bool:
+def _plain(pattern: str) -> Iterator[Parts]:
+    for written in _without_braces(pattern):
+        tokens: list[str] = _TOKENS.findall(written)
+        yield from (sum(chosen, ()) for chosen in product(*map(_readings, tokens)))
+
+
+def _readings(token: str) -> tuple[Parts, ...]:
+    """A class, and its characters as they are written; anything else has one reading."""
+    return ((token,), tuple(token)) if _is_class(token) else ((token,),)
+
+
+def _without_braces(pattern: str) -> Iterator[str]:
+    """The pattern with each choice of its braces, from the innermost ones outwards."""
+    group = _INNERMOST.search(pattern)
+    if group is None:
+        yield pattern.translate(_AS_WRITTEN)
+        return
+    choices = group[1].split(",")
+    if len(choices) == 1:
+        choices.append(f"{_ITSELF['{']}{group[1]}{_ITSELF['}']}")
+    for choice in choices:
+        yield from _without_braces(pattern[: group.start()] + choice + pattern[group.end() :])
+
+
+def _unfinished(pattern: str) -> str | None:
+    """Why its braces or brackets mean nothing, as the rest of a sentence."""
+    for group, which in ((_INNERMOST, "{}"), (_BRACKETS, "[]")):
+        rest = pattern
+        while rest != (shorter := group.sub("x", rest)):
+            rest = shorter
+        if set(which) & set(rest):
+            return f"holds “{which[0]}” or “{which[1]}” without the other, or with nothing between them in one name"
+    return None
+
+
+def _matches(path: str, parts: Parts) -> bool:
+    compiled = _compiled(parts)
+    return compiled.fullmatch(path) is not None if compiled is not None else _by_steps(path, parts)
+
+
+@lru_cache(maxsize=4000)
+def _compiled(parts: Parts) -> re.Pattern[str] | None:
+    """The pattern as a regular expression; None if it holds so many wildcards that matching could take for ever."""
+    if sum(part.startswith("*") for part in parts) > _FEW:
+        return None
+    return re.compile("".join(map(_meaning, parts)), re.DOTALL)
+
+
+def _meaning(part: str) -> str:
+    if _is_class(part):
+        return f"(?!/){_characters(part[1:-1])}"
+    return _MEANINGS.get(part) or re.escape(part)
+
+
+def _is_class(part: str) -> bool:
+    return len(part) > 2 and part.startswith("[")
+
+
+def _characters(inside: str) -> str:
+    """The class of a regular expression; a range that runs backwards is the characters it is written with."""
+    negated = len(inside) > 1 and inside[0] in "!^"
+    ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
+    written = (
+        f"{re.escape(first)}-{re.escape(last)}"
+        if first and first <= last
+        else re.escape(f"{first}{'-' * bool(first)}{last}{one}")
+        for first, last, one in ranges
+    )
+    return f"[{'^' * negated}{''.join(written)}]"
+
+
+def _by_steps(path: str, pattern: Parts) -> bool:
     """The same, in time proportional to both lengths: all ways to match are followed side by side."""
-    parts = _parts(pattern)
+    parts = _steps(pattern)
     states = _at_rest({0}, parts)
     for character in path:
         states = _at_rest({after for state in states for after in _after(state, character, parts)}, parts)
@@ -59,14 +152,8 @@ _OPTIONAL = ""  # the next part may be left out
 
 
 @lru_cache(maxsize=1000)
-def _parts(pattern: str) -> tuple[str, ...]:
-    """Wildcards, and each other character by itself."""
-    tokens: list[str] = _TOKENS.findall(pattern)
-    return tuple(
-        part
-        for token in tokens
-        for part in ((_OPTIONAL, token) if token == "**/" else (token,) if token in _MEANINGS else token)
-    )
+def _steps(parts: Parts) -> Parts:
+    return tuple(step for part in parts for step in ((_OPTIONAL, part) if part == "**/" else (part,)))
 
 
 def _at_rest(states: set[int], parts: tuple[str, ...]) -> set[int]:
@@ -95,6 +182,6 @@ def _after(state: int, character: str, parts: tuple[str, ...]) -> Iterable[int]:
         return (state,)
     if part == "*":
         return () if character == "/" else (state,)
-    if part == "?":
-        return () if character == "/" else (state + 1,)
+    if part == "?" or _is_class(part):
+        return (state + 1,) if re.fullmatch(_meaning(part), character, re.DOTALL) else ()
     return (state + 1,) if character == part else ()

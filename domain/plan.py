@@ -198,7 +198,7 @@ def _of_places(plan: Plan) -> Iterator[str]:
 
 def _area_mistake(area: str) -> str | None:
     """As of a glob; an end in “/” is fine, which means the folder."""
-    return _hidden(area) or globs.mistake(area)
+    return _hidden(area) or globs.mistake(area.removesuffix("/"))
 
 
 def _path_mistake(path: str) -> str | None:
@@ -211,7 +211,7 @@ def _path_mistake(path: str) -> str | None:
         return "does not begin at the root of the repository"
     if "" in parts[1:] or ".git" in parts:
         return "is no path inside the repository"
-    return _hidden(path) or globs.mistake(path)
+    return _hidden(path) or globs.misplaced(path)
 
 
 def _hidden(place: str) -> str | None:

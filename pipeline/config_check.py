@@ -1,7 +1,7 @@
 """Examines the configuration file as a pull request has it, for the check ``Forge / config``. It never takes effect."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from domain import config_texts
 from domain.checks import Annotation
@@ -38,23 +38,30 @@ def config_check(
         return _valid(build(below), current, ceilings, removed=True)
     parsed = parse(content_at_head, below)
     if parsed.configuration is not None:
-        return _valid(parsed.configuration, current, ceilings, removed=False)
-    annotations = tuple(map(_annotation, parsed.mistakes))
+        return _valid(parsed.configuration, current, ceilings, parsed.idle, removed=False)
+    annotations = tuple(_annotation(mistake, "failure") for mistake in parsed.mistakes)
     return ConfigCheck(Conclusion.failure, config_texts.broken(parsed.mistakes), annotations)
 
 
 def _valid(
-    proposed: Configuration, current: Configuration, ceilings: Mapping[str, float] | None, *, removed: bool
+    proposed: Configuration,
+    current: Configuration,
+    ceilings: Mapping[str, float] | None,
+    idle: tuple[Mistake, ...] = (),
+    *,
+    removed: bool,
 ) -> ConfigCheck:
     effective = capped(proposed, ceilings or {})
     before, after = (flattened(one.model_dump(mode="json")) for one in (current, effective))
     notes = [config_texts.linters_need_a_sandbox()] if effective.review.linters else []
+    notes += [config_texts.without_effect(idle)] if idle else []
     changed = config_texts.changes(before, after)
-    return ConfigCheck(Conclusion.success, config_texts.valid(changed, removed, notes))
+    annotations = tuple(_annotation(one, "warning") for one in idle)
+    return ConfigCheck(Conclusion.success, config_texts.valid(changed, removed, notes), annotations)
 
 
-def _annotation(mistake: Mistake) -> Annotation:
+def _annotation(mistake: Mistake, level: Literal["warning", "failure"]) -> Annotation:
     title, message = config_texts.annotation(mistake)
     return Annotation(
-        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
+        path=PATH, start_line=mistake.line, end_line=mistake.line, level=level, title=title, message=message
     )

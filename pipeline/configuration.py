@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pydantic import JsonValue, ValidationError
 
 from domain import config_texts, schema
-from domain.configuration import Configuration, Preset, contradictions
+from domain.configuration import Configuration, Contradiction, Preset, contradictions, idle
 from domain.errors import Forbidden, NotFound
 from domain.mistakes import MOST, Mistake, dotted
 from domain.presets import NOTHING, Values, build, capped, conservative
@@ -44,11 +44,13 @@ class Parsed:
     :param configuration: what it means, over its preset and what lies below it; None if there are mistakes.
     :param mistakes: from top to bottom, at most 20.
     :param values: what the file itself says.
+    :param idle: what is right in it and has no effect in this version, from top to bottom.
     """
 
     configuration: Configuration | None
     mistakes: tuple[Mistake, ...] = ()
     values: Values = field(default_factory=dict[str, JsonValue])
+    idle: tuple[Mistake, ...] = ()
 
 
 class Source(StrEnum):
@@ -101,7 +103,7 @@ def parse(content: bytes, below: Values = NOTHING) -> Parsed:
     found += [mistake for mistake in more if mistake.path not in told]
     if found:
         return Parsed(None, tuple(sorted(found)[:MOST]), values)
-    return Parsed(configuration, (), values)
+    return Parsed(configuration, (), values, tuple(sorted(_placed(tree, one) for one in idle(values))))
 
 
 async def load(
@@ -212,12 +214,12 @@ def _built(tree: Tree, values: Values, below: Values) -> tuple[Configuration | N
         configuration = build(below, values)
     except ValidationError as error:
         return None, [_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
-    found = [
-        Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed, one.nearest)
-        for one in contradictions(configuration)
-        for spot in [tree.spot(one.path)]
-    ]
-    return configuration, found
+    return configuration, [_placed(tree, one) for one in contradictions(configuration)]
+
+
+def _placed(tree: Tree, one: Contradiction) -> Mistake:
+    spot = tree.spot(one.path)
+    return Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed, one.nearest)
 
 
 def _mistake(tree: Tree, error: dict[str, Any]) -> Mistake:

@@ -1,6 +1,7 @@
 """Lets an agent read the files of a commit: none that must not be sent, no secret, nothing hidden in them."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -167,7 +168,8 @@ class _Files:
 
     def _chosen(self, pattern: str) -> _Chosen:
         possible = list(_possible(self.snapshot.files, pattern))
-        if pattern.count("*") > 2 and sum(map(len, possible)) * len(pattern) > _MOST_STEPS:
+        length = sum(map(len, globs.alternatives(pattern)))
+        if pattern.count("*") > 2 and sum(map(len, possible)) * length > _MOST_STEPS:
             raise Mistaken("The glob has too many wildcards for so many files. Begin it with a folder.")
         matching = [path for path in possible if globs.matches(path, [pattern])]
         shown = [path for path in matching if not globs.matches(path, self.never_send)]
@@ -176,7 +178,7 @@ class _Files:
 
 def _possible(paths: Iterable[str], pattern: str) -> Iterator[str]:
     """Paths that begin and end as the pattern does: cheaper to see than whether the rest matches."""
-    parts = pattern.replace("?", "*").split("*")
+    parts = re.split(r"[*?[{\]}]", pattern)
     return (path for path in paths if path.startswith(parts[0]) and path.endswith(parts[-1].removeprefix("/")))
 
 
@@ -190,8 +192,7 @@ def _searchable(arguments: Grep) -> str:
 
 
 def _nothing_matches(pattern: str) -> str:
-    hint = " Braces and brackets stand for themselves, use several calls." if set("{[") & set(pattern) else ""
-    return f"No path that is shown matches {pattern}. Patterns match whole paths: try **/ in front.{hint}"
+    return f"No path that is shown matches {pattern}. Patterns match whole paths: try **/ in front."
 
 
 # --- what is shown -----------------------------------------------------------------------------------------

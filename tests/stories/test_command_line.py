@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli import cli
+
 FORGE = [sys.executable, "-m", "bot"]
 FLAW = "import subprocess\n\n\ndef run(text):\n    return eval(text)\n"
 RISKY = "import os\n\n\ndef f():\n    try:\n        return os.getenv('A')\n    except:\n        pass\n"
@@ -108,3 +110,30 @@ def test_every_way_to_start_it() -> None:
 def _review(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     command = [*FORGE, "review", str(folder), *arguments]
     return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def test_a_configuration_is_checked_before_a_push(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "forge.yml"
+    assert _config_check("review: {drafts: true}\n", file, capsys) == (0, [f"{file} is valid"])
+    idle = f"{file}:1:19: warning: `execution.mode` is not available yet, so agents work as `deterministic` says."
+    assert _config_check("execution: {mode: interactive}\n", file, capsys) == (0, [idle, f"{file} is valid"])
+    code, told = _config_check("paths:\n  protected: ['infra/*.{tf', x/]\nreview: {draft: true}\n", file, capsys)
+    assert code == 1
+    assert [line.split(" ")[:2] for line in told] == [
+        [f"{file}:2:15:", "error:"],
+        [f"{file}:2:30:", "error:"],
+        [f"{file}:3:10:", "error:"],
+        [f"{file}:", "3"],
+    ]
+
+
+def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
+    done = subprocess.run([*FORGE, "config", "check", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"forge: {tmp_path} cannot be read: Is a directory. Name a configuration file")
+
+
+def _config_check(content: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    file.write_text(content)
+    done = cli(["config", "check", str(file)], standalone_mode=False)
+    return done, capsys.readouterr().out.splitlines()

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from pydantic import JsonValue
 
 from agents.models import Models
@@ -120,8 +121,9 @@ async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel)
     assert read.closed_gates(pull) == ["human_review: Void: there is nothing left to decide"]
 
 
-async def test_never_send(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({".github/forge.yml": "review: {never_send: ['billing/**']}\n"})
+@pytest.mark.parametrize("pattern", ["billing/**", "{billing,secrets}/*.{py,key}", "billin[a-g]/*"])
+async def test_never_send(pattern: str, read: Story, model: ScriptedModel) -> None:
+    repository, alice = read.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY, "auth/x.py": FILLER}, base="main")
     await alice.open_pull_request(repository, "feature")
     await read.rest()

@@ -50,6 +50,35 @@ The version of this pull request takes effect once it is on the default branch, 
 """)
 
 
+def test_what_has_no_effect_is_said_on_its_line() -> None:
+    content = b"execution:\n  mode: interactive\n  checkpoint_seconds: 60\nbudgets: {phase: {deployment: 1}}\n"
+    check = config_check(content, Configuration())
+    assert check.conclusion is Conclusion.success
+    assert [(one.start_line, one.level) for one in check.annotations] == [(line, "warning") for line in (2, 3, 4)]
+    assert [one.message for one in check.annotations] == snapshot(
+        [
+            "`execution.mode` is not available yet, so agents work as `deterministic` says.",
+            "`execution.checkpoint_seconds` has no effect in this version of Forge: no such checkpoints are made yet.",
+            "`budgets.phase.deployment` has no effect in this version of Forge: there is no deployment phase yet.",
+        ]
+    )
+    assert "- line 2: `execution.mode` is not available yet" in check.text.summary
+
+
+def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:
+    for content in (b"preset: production\n", b"execution: {mode: deterministic}\n", b"execution:\n"):
+        assert config_check(content, Configuration()).annotations == ()
+
+
+def test_a_pattern_that_can_match_nothing_is_a_mistake_on_its_line() -> None:
+    content = b"paths:\n  protected:\n    - infra/*.{tf,hcl}\n    - infra/{tf\n    - secrets/\n"
+    check = config_check(content, Configuration())
+    assert [(one.start_line, one.title) for one in check.annotations] == [
+        (4, "Forge: paths.protected[1]"),
+        (5, "Forge: paths.protected[2]"),
+    ]
+
+
 def test_no_change_is_said() -> None:
     assert "It changes nothing." in config_check(b"# new comment\n", Configuration()).text.summary
 

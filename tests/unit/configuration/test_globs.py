@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.globs import _by_steps, matches  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
+from domain.globs import (
+    _by_steps,  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
+    alternatives,
+    matches,
+    mistake,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,12 +33,74 @@ from domain.globs import _by_steps, matches  # pyright: ignore[reportPrivateUsag
         ("a?c", "abc", True),
         ("a?c", "a/c", False),
         ("a.c", "abc", False),
-        ("[ab]", "a", False),
+        ("[ab]", "a", True),
+        ("[ab]", "[ab]", True),
+        ("[ab]", "c", False),
+        ("[ab]", "ab", False),
+        ("[!ab].py", "c.py", True),
+        ("[^ab].py", "a.py", False),
+        ("a[!b]c", "a/c", False),
+        ("a[+-9]c", "a/c", False),
+        ("v[0-9].[0-9]/*", "v1.2/x", True),
+        ("v[0-9].[0-9]/*", "v1x2/x", False),
+        ("app/[post-id]/page.tsx", "app/[post-id]/page.tsx", True),
+        ("app/[[...slug]]/**", "app/[[...slug]]/a/b.ts", True),
+        ("[]-a]", "]", False),
+        ("secrets/*.{pem,key}", "secrets/a.pem", True),
+        ("secrets/*.{pem,key}", "secrets/a.key", True),
+        ("secrets/*.{pem,key}", "secrets/a.txt", False),
+        ("secrets/*.{pem}", "secrets/a.pem", True),
+        ("{{cookiecutter.name}}/**", "{{cookiecutter.name}}/a.py", True),
+        ("{src,lib/{a,b}}/**/*.py", "lib/b/c/d.py", True),
+        ("{src,lib/{a,b}}/**/*.py", "lib/c/d.py", False),
+        ("{a,**}/b", "b", True),
+        ("a{,.min}.js", "a.js", True),
+        ("a{,.min}.js", "a.min.js", True),
+        ("*a*b*c[de]{f,g}", "xaxbxcdg", True),
+        ("*a*b*c[de]{f,g}", "xaxbxcfg", False),
     ],
 )
 def test_patterns(pattern: str, path: str, match: bool) -> None:
     assert matches(path, [pattern]) == match
-    assert _by_steps(path, pattern) == match
+    assert any(_by_steps(path, parts) for parts in alternatives(pattern)) == match
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("secrets/{pem,key", "holds “{” or “}” without the other"),
+        ("secrets/pem,key}", "holds “{” or “}” without the other"),
+        ("secrets/{}", "holds “{” or “}” without the other"),
+        ("secrets/[ab", "holds “[” or “]” without the other"),
+        ("secrets/[]", "holds “[” or “]” without the other"),
+        ("a[b/c]d", "holds “[” or “]” without the other"),
+        ("{a,/etc}/b", "starts with “/”"),
+        ("{a,..}/b", "holds “.” or “..”"),
+        ("a//b", "holds “//”"),
+        ("{,x}", "is empty"),
+        ("secrets/", "ends in “/”"),
+        ("{a,b}" * 7, "stands for more than 64 patterns"),
+        ("{a,b}" * 40, "stands for more than 64 patterns"),
+        ("[ab]" * 50, "stands for more than 64 patterns"),
+        ("{" * 99 + "a,b" + "}" * 98, "holds “{”"),
+    ],
+)
+def test_what_could_match_nothing_is_a_mistake(pattern: str, told: str) -> None:
+    assert (mistake(pattern) or "").startswith(told)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["app/[id]/page.tsx", "app/[[...slug]]/**", "{{name}}/**", "*.{pem,key}", "[0-9]*", "{a,b}" * 6, "[z-a]"]
+)
+def test_what_matches_something_is_none(pattern: str) -> None:
+    assert mistake(pattern) is None
+
+
+@given(st.text("a/*{},[]-!^", max_size=12), st.text("a/{}[]-!^", max_size=8))
+def test_any_pattern_can_be_matched_both_ways_alike(pattern: str, path: str) -> None:
+    assert matches(path, [pattern]) == any(_by_steps(path, parts) for parts in alternatives(pattern))
+    if mistake(path) is None:
+        assert matches(path, [path])  # what is written matches itself, whatever its characters could mean
 
 
 @given(st.text("a/*?b", max_size=8), st.text("ab/", max_size=8))
@@ -41,10 +108,13 @@ def test_both_ways_agree(pattern: str, path: str) -> None:
     meanings = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     tokens: list[str] = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern)
     plain = re.compile("".join(meanings.get(token) or re.escape(token) for token in tokens))
-    assert _by_steps(path, pattern) == matches(path, [pattern]) == (plain.fullmatch(path) is not None)
+    [parts] = alternatives(pattern)
+    assert _by_steps(path, parts) == matches(path, [pattern]) == (plain.fullmatch(path) is not None)
 
 
 def test_many_wildcards_take_no_time() -> None:
     started = time.process_time()
     assert not matches("a" * 4096, ["*a" * 40 + "b", "**/" * 60 + "b", "**a" * 30 + "b"])
+    assert not matches("a" * 400, ["*a" * 40 + "{a,b}" * 5 + "c", "*a[ab]" * 5 + "b"])
+    assert len(alternatives("{a,b}" * 40)) == 64
     assert time.process_time() - started < 5

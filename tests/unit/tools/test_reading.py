@@ -110,7 +110,8 @@ async def test_glob_lists_in_order(author: Author, opened: Opened) -> None:
     assert (await call("glob", pattern="src/**/e*/**/x.p?")).text == "src/deep/er/x.py"
     assert (await call("glob", pattern="README.md")).text == "README.md"
     assert "No path that is shown matches *.rs" in (await call("glob", pattern="*.rs")).text
-    assert "Braces" in (await call("glob", pattern="*.{py,md}")).text
+    assert (await call("glob", pattern="*.{py,md}")).text == "README.md"
+    assert (await call("glob", pattern="{src/[ab]pp,README}.*")).text == "README.md\nsrc/app.py"
 
 
 async def test_many_paths_are_bounded_and_counted(author: Author, opened: Opened) -> None:
