@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -419,6 +419,18 @@ class Hooks(Protocol):
     ) -> None: ...
 
 
+class PublishedSchema(Protocol):
+    """What GitHub publishes of its GraphQL, to hold questions and answers to."""
+
+    def mistakes(self, query: str, variables: Json) -> Sequence[str]:
+        """Why GitHub would refuse an operation; nothing where it would not."""
+        ...
+
+    def differences(self, query: str, variables: Json, data: Json) -> Sequence[str]:
+        """Where an answer is not of the types that were asked for."""
+        ...
+
+
 @dataclass(eq=False)
 class World:
     data_dir: Path
@@ -439,6 +451,8 @@ class World:
     manifests: dict[str, Json] = field(default_factory=dict[str, Json])  # by code
     sign_ins: dict[str, Account] = field(default_factory=dict[str, Account])  # by OAuth code
     links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
+    graphql_schema: PublishedSchema | None = None
+    unpublished: list[str] = field(default_factory=list[str])  # where an answer was not as the schema says
 
     @property
     def api_url(self) -> str:

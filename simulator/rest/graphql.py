@@ -306,12 +306,19 @@ def _root(call: Call, operation: Operation) -> Node:
 
 def answer(call: Call) -> Answer:
     """Errors come with status 200, as GraphQL has it."""
-    body = call.body
+    query, variables = str(call.body.get("query") or ""), cast(Json, call.body.get("variables") or {})
+    schema = call.world.graphql_schema
+    refused = schema.mistakes(query, variables) if schema is not None else ()
+    if refused:
+        return Answer(200, {"errors": [{"message": message} for message in refused]})
     try:
-        operation = parse(str(body.get("query") or ""), cast(Json, body.get("variables") or {}))
+        answered = _execute(call, parse(query, variables))
     except QueryError as error:
         return Answer(200, {"errors": [{"message": str(error)}]})
-    return _execute(call, operation)
+    if schema is not None:
+        data = cast(Json, cast(Json, answered.body).get("data") or {})
+        call.world.unpublished += schema.differences(query, variables, data)
+    return answered
 
 
 def _execute(call: Call, operation: Operation) -> Answer:

@@ -12,6 +12,7 @@ from domain.runs import RepositoryRef
 from simulator.actions import User
 from simulator.server import Simulator
 from simulator.state import Installation, PullRequest, Repository
+from tests.contract import published_graphql
 
 CODE = "".join(f"line {number}\n" for number in range(1, 41))
 
@@ -57,6 +58,7 @@ class Stage:
 async def staged() -> AsyncGenerator[Stage]:
     clock = MovableClock()
     async with Simulator(now=clock.now) as sim:
+        sim.world.graphql_schema = published_graphql
         ann = sim.user("ann")
         shelf = sim.create_repository(
             "acme/shelf", {"a.py": "", ".github/forge.yml": "preset: standard\n"}, private=True
@@ -70,6 +72,7 @@ async def staged() -> AsyncGenerator[Stage]:
         host = GitHubHost(settings, clock, limits, _no_pause)
         yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
         await host.aclose()
+        assert sim.world.unpublished == []
 
 
 async def _no_pause(seconds: float) -> None:

@@ -19,6 +19,7 @@ from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment
 from tests.clock import MovableClock
+from tests.contract import published_graphql
 from tests.databases import POLLING
 from tests.resting import still_open
 from tests.toolchain import toolchain
@@ -36,6 +37,7 @@ class Story:
 
     def __init__(self, github: Simulator, running: Forge, clock: MovableClock) -> None:
         self.github = github
+        github.world.graphql_schema = published_graphql
         self.forge = running
         self.clock = clock
         self._seen: set[int] = set()
@@ -118,7 +120,8 @@ class Story:
             await asyncio.sleep(0.02)
 
     def assert_all_seen(self) -> None:
-        """Every review and comment Forge posted was looked at by the story."""
+        """Every review and comment Forge posted was looked at by the story, and GraphQL was used as published."""
+        assert self.github.world.unpublished == []
         for repository in self.github.world.repositories.values():
             for issue in repository.issues.values():
                 reviews = self.github.reviews(issue) if isinstance(issue, PullRequest) else []
