@@ -91,14 +91,29 @@ def _heading(gate: Gate) -> str:
 
 def _body(gate: Gate, spent: int) -> list[str]:
     if not gate.is_waiting:
-        return [_answer(gate), prose(gate.request.prompt, 500), reasons(gate.request.reasons), _cost(spent)]
+        return [
+            _answer(gate),
+            prose(gate.request.prompt, 500),
+            reasons(gate.request.reasons),
+            *_shown(gate),
+            _cost(spent),
+        ]
     return [
         prose(gate.request.prompt, 500),
         reasons(gate.request.reasons),
+        *_shown(gate),
         _options(gate),
         _who(gate),
         _cost(spent),
     ]
+
+
+def _shown(gate: Gate) -> list[str]:
+    """What the question is about; folded once it is answered."""
+    shows = gate.request.shows
+    if not shows or gate.is_waiting:
+        return [shows] if shows else []
+    return ["<details><summary>What was asked about</summary>", shows, "</details>"]
 
 
 def _answer(gate: Gate) -> str:

@@ -91,6 +91,7 @@ class GateRequest(BaseModel):
     :param subject: what exactly is asked about; a decision holds for nothing else. See :func:`digest`.
     :param prompt: the question, plain text.
     :param reasons: why it is asked.
+    :param shows: what it is asked about, where that stands nowhere else; Markdown in which nothing acts.
     :param options: what can be answered; approving and rejecting among them.
     :param escalate: accounts or teams that are told when nobody answers.
     :param grants: what approving grants, where it is about money or calls of a model.
@@ -114,6 +115,7 @@ class GateRequest(BaseModel):
     grants: Slice = NO_SLICE
     on_issue: bool = False
     task: str = ""
+    shows: str = ""
 
     @property
     def timeout(self) -> timedelta:

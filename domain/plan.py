@@ -18,6 +18,7 @@ _MOST_TOLD = 4  # mistakes told at once
 _WILD = frozenset("*?")
 
 Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
 Place = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 """A path or a glob."""
@@ -82,11 +83,13 @@ class Estimate(_Part):
 class Plan(_Part):
     """What is to be done about an issue (SPEC A2).
 
+    :param title: names the change, as a pull request does; empty where the planner gave none.
     :param allowed_areas: globs, or plain names of files and folders; nothing outside of them is changed.
     :param forbidden_areas: the same, for what stays as it is although it lies within.
     :param contracts: names of the contracts that change; see :mod:`domain.contracts`.
     """
 
+    title: Title = ""
     summary: Words
     components: tuple[Component, ...] = Field(default=(), max_length=20)
     interfaces: tuple[Interface, ...] = Field(default=(), max_length=20)

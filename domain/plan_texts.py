@@ -12,7 +12,7 @@ from domain.runs import ReasonCode
 from domain.texts import reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named
-_LONGEST = 60_000  # characters; GitHub takes 65,536
+_LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
 _ANEW = "`/forge plan` plans anew."
 
 
@@ -22,14 +22,6 @@ class StepState(StrEnum):
     done = "done"
     now = "now"
     next = "next"
-
-
-class Afterwards(StrEnum):
-    """What happens once a plan is there."""
-
-    approval = "approval"  # the gate ``architecture_approval`` is asked
-    goes_on = "goes_on"  # the run carries it out
-    ends = "ends"  # only a plan was asked for
 
 
 def progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
@@ -46,16 +38,43 @@ def progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
     return _joined([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
 
 
-def comment(weighed: Weighed, afterwards: Afterwards, *, version: int, spent: int) -> str:
-    """The plan; without its details if it would be longer than GitHub takes.
+def comment(weighed: Weighed, *, version: int, spent: int) -> str:
+    """The plan where only that was asked for; without its details if it would be longer than GitHub takes.
 
     :param version: 1 for the first plan of this issue.
     :param spent: what planning cost so far, in micro-USD.
     """
-    title = f"**Plan for this issue, version {version}** · risk {weighed.level.value}"
-    end = [f"**Next:** {_NEXT[afterwards]} {_CHANGE}", _footer(spent)]
-    whole = _joined([title, *_details(weighed), *end])
-    return whole if len(whole) <= _LONGEST else _joined([title, *_outline(weighed), *end])
+    end = [f"**Next:** {_NEXT} {_CHANGE}", _footer(spent)]
+    start = f"**{_named_plan(weighed, version)}**"
+    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], end)
+
+
+def folded(weighed: Weighed, *, version: int) -> str:
+    """The plan below how far its run is, to be opened by whoever wants to see it.
+
+    :param version: 1 for the first plan of this issue.
+    """
+    start = f"<details><summary>{_named_plan(weighed, version)}</summary>"
+    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], [_CHANGE, "</details>"])
+
+
+def asked(weighed: Weighed, *, version: int) -> str:
+    """The plan in the question whether it may be carried out, which names its risk and the reasons.
+
+    :param version: 1 for the first plan of this issue.
+    """
+    start = f"**{_named_plan(weighed, version)}**"
+    return _bounded([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [_CHANGE])
+
+
+def _bounded(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
+    """The text, or its outline where it would be longer than GitHub takes."""
+    text = _joined([*whole, *end])
+    return text if len(text) <= _LONGEST else _joined([*outline, *end])
+
+
+def _named_plan(weighed: Weighed, version: int) -> str:
+    return f"Plan for this issue, version {version} · risk {weighed.level.value}"
 
 
 def view(weighed: Weighed | None) -> str:
@@ -184,13 +203,10 @@ def refused(refusal: Refusal, *, spent: int) -> str:
     )
 
 
-_NEXT = {
-    Afterwards.approval: "somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge "
-    "approve with: conditions` does so on conditions, `/forge reject reason` ends the run.",
-    Afterwards.goes_on: "the run carries it out; nobody has to approve a plan of this risk. `/forge cancel` stops it.",
-    Afterwards.ends: "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and "
-    "asks for an approval first where the risk is high.",
-}
+_NEXT = (
+    "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and asks for an "
+    "approval first where the risk is high."
+)
 _CHANGE = "To change it, reply in a comment and write the command again: that makes a new version."
 
 _STOPPED = {
@@ -213,14 +229,14 @@ _NOW = {
 }
 
 
-def _details(weighed: Weighed) -> list[str]:
+def _details(weighed: Weighed, *, with_risk: bool = True) -> list[str]:
     plan = weighed.plan
     return [
         prose(plan.summary, 600),
         _section("### Tasks", [_task(number, task) for number, task in enumerate(in_order(plan), 1)]),
         _architecture(plan),
         _decisions(plan),
-        f"{_risk(weighed)}\n\n{reasons(weighed.reasons)}",
+        f"{_risk(weighed)}\n\n{reasons(weighed.reasons)}" if with_risk else "",
         _bounds(plan),
     ]
 
@@ -252,11 +268,11 @@ def _risk(weighed: Weighed) -> str:
 
 def _entry(number: int, task: Task) -> str:
     after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
-    return f"{number}. [ ] **{task.id}** {prose(task.title, 120)}{after}"
+    return f"{number}. **{task.id}** {prose(task.title, 120)}{after}"
 
 
 def _task(number: int, task: Task) -> str:
-    """An entry of the checklist, with its details below."""
+    """An entry of the list, with its details below."""
     indent = " " * len(f"{number}. ")
     files = [f"{indent}- Files: {_places(task.files)}"] if task.files else []
     return "\n".join(

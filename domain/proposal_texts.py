@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from domain.ladder_texts import FIXED_BY
 from domain.money import shown
 from domain.neutral import code, prose, visible
-from domain.plan import Task, Weighed
+from domain.plan import Plan, Task, Weighed
 from domain.plan_texts import StepState
 from domain.redaction import outgoing
 from domain.rounds import Bounce, Reviewed
@@ -84,12 +84,15 @@ class Progress:
 # --- the pull request ----------------------------------------------------------------------------------------
 
 
-def title(issue: int, issue_title: str) -> str:
-    """The title of the pull request: the issue's, of at most 256 characters, in which nothing acts.
+def title(issue: int, issue_title: str, plan: Plan) -> str:
+    """The title of the pull request, of at most 256 characters, in which nothing acts.
 
+    It names the change: as the plan does, or its only task. The issue's own title, which names the fault, comes last.
     It is no Markdown, and becomes the subject of the commit where the pull request is squashed.
     """
-    return _headline(issue_title, LONGEST_TITLE) or f"Work on issue {issue}"
+    only_task = plan.tasks[0].title if len(plan.tasks) == 1 else ""
+    headlines = (_headline(each, LONGEST_TITLE) for each in (plan.title, only_task, issue_title))
+    return next(filter(None, headlines), f"Work on issue {issue}")
 
 
 def body(proposed: Proposed, marker: str) -> str:
@@ -180,9 +183,7 @@ def with_result(body: str, proved: Proved, spent: int) -> str | None:
     if len(proved.left) > _LEFT:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.bounces:
-        rows.append(
-            f"The change was sent back and mended {'once' if proved.bounces == 1 else f'{proved.bounces} times'}."
-        )
+        rows.append(f"The change needed {_fixes(proved.bounces)}.")
     rows.append(f"Spent by the run in all: {shown(spent)}.")
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
     return whole if len(whole) <= LONGEST_BODY else None
@@ -245,7 +246,7 @@ def commit_message(task: Task, run_id: str) -> str:
 
 def mending_message(bounce: Bounce, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
-    subject = "Mend what the review found" if bounce.phase is Phase.review else "Mend what the tests found"
+    subject = "Fix what the review found" if bounce.phase is Phase.review else "Fix failing tests"
     rows = [_plain(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
     more = [f"and {len(bounce.to_fix) - len(rows)} more"] if len(bounce.to_fix) > len(rows) else []
     listed = "\n".join(f"- {row}" for row in (*rows, *more))
@@ -282,11 +283,11 @@ def _phases(progress: Progress) -> Sequence[str]:
 
 
 def _mended(count: int) -> str:
-    return f", mended {_times(count)}" if count else ""
+    return f", {_fixes(count)}" if count else ""
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def _fixes(count: int) -> str:
+    return "1 fix" if count == 1 else f"{count} fixes"
 
 
 def _tasks(count: int) -> str:

@@ -104,7 +104,10 @@ class Dismissal:
 
 
 def compose(answers: Sequence[Answer], marker: str) -> str:
-    """The one comment that answers a comment; with several commands each answer stands below what it answers."""
+    """The one comment that answers a comment; with several commands each answer stands below what it answers.
+
+    :param answers: those that have a text.
+    """
     if len(answers) == 1:
         return f"{answers[0].text}\n\n{marker}"
     parts = [f"**{code(answer.asked)}**\n\n{answer.text}" for answer in answers]
@@ -341,17 +344,8 @@ def only_on_issues(verb: Verb) -> str:
     return f"{code('/forge ' + verb)} works on issues only."
 
 
-def begun(verb: Verb) -> str:
-    """For a run of an issue that begins."""
-    then = "" if verb is Verb.plan else " Then I carry it out and open a pull request."
-    return f"I read the issue and the code, and post a plan below; another comment says how far I am.{then}"
-
-
-def taken_up(verb: Verb) -> str:
-    """For a run of an issue that goes on after it ended, or one that begins with its plan."""
-    if verb is Verb.resume:
-        return "The run goes on from what it has; nothing is paid for again. Its comment says how far it is."
-    return "I do the phase anew in which the last run failed, with its plan if it had one. A comment says how far I am."
+SHOWN = ""
+"""Answers what needs no words: the run of an issue that begins or goes on shows that in its own comment."""
 
 
 def not_begun(outcome: str) -> str:

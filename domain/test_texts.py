@@ -107,23 +107,25 @@ def _title(run: TestRun, came_to: Verdict) -> str:
         case Verdict.failed:
             return f"{_count(len(run.failed_commands), 'command')} failed"
         case Verdict.passed:
-            return f"Passed: {_passed(run)}"
+            return _passed(run)
 
 
 def _passed(run: TestRun) -> str:
     if run.is_unconcerned:
-        return "no test concerns this change"
+        return "Passed: no test concerns this change"
+    if not run.cases:
+        return "Tests passed (no report)"
     ran = [case for case in run.cases if case.id in run.flaky or case.outcome is Outcome.passed]
     skipped = sum(case.outcome is Outcome.skipped for case in run.cases)
     parts = [
-        _count(len(ran), "test") if run.cases else "no report, only the exit status",
+        _count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
         f"{len(run.known):,} {'fails' if len(run.known) == 1 else 'fail'} without this change, too"
         if run.known
         else "",
     ]
-    return ", ".join(filter(None, parts))
+    return f"Passed: {', '.join(filter(None, parts))}"
 
 
 def _happened(run: TestRun, came_to: Verdict) -> str:

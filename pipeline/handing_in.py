@@ -163,7 +163,7 @@ class HandingIn:
             model=self._services.models.names[Strength.strong],
             conditions=self._conditions,
         )
-        title = proposal_texts.title(self._run.number, self._begun.task.title)
+        title = proposal_texts.title(self._run.number, self._begun.task.title, self._plan.plan)
         body = proposal_texts.body(proposed, self._proposal.marker)
         return (await self._proposal.open(branch, title, body)).number
 

@@ -10,7 +10,7 @@ from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
 from domain.gates import Gate, GateState
 from domain.plan import Weighed
-from domain.plan_texts import Afterwards, StepState
+from domain.plan_texts import StepState
 from domain.proposal_texts import Progress
 from domain.review import RiskLevel
 from domain.rounds import Bounce, Standing, Step, next_step
@@ -54,7 +54,7 @@ class IssueRun(Running):
         if isinstance(plan, Ended):
             return await self._end(plan)
         if self._run.trigger is Trigger.plan:
-            await self._planning.post(begun, plan, Afterwards.ends)
+            await self._planning.post(begun, plan)
             return await self._end(Ended(RunState.completed, ReasonCode.planned, ""))
         return await self._decided(begun, plan, answered)
 

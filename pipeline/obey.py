@@ -278,14 +278,14 @@ class Obedience:
             return replies.only_on_issues(verb)
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
         outcome = await self._runs.issue(self._command.repository, self._command.number, trigger)
-        return replies.begun(verb) if outcome.startswith("run ") else replies.not_begun(outcome)
+        return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _again(self, verb: Verb, standing: Standing) -> str:
         """On a pull request, a review that ended without a verdict is simply begun again."""
         if self._command.is_pull_request:
             return await self._review(False, standing)
         outcome = await self._runs.again(self._command.repository, self._command.number, verb)
-        return replies.taken_up(verb) if outcome.startswith("run ") else replies.not_begun(outcome)
+        return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""
@@ -424,5 +424,7 @@ class Obedience:
         return None
 
     async def _reply(self, answers: Sequence[Answer]) -> JsonValue:
-        await self._services.publisher.answer(self._command, self._guid, answers)
+        said = [answer for answer in answers if answer.text != replies.SHOWN]
+        if said:
+            await self._services.publisher.answer(self._command, self._guid, said)
         return None

@@ -19,7 +19,6 @@ from domain.globs import matches
 from domain.issues import Issue, IssueComment
 from domain.money import Refusal
 from domain.plan import Plan, Planned, Weighed, mistakes
-from domain.plan_texts import Afterwards
 from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import answers, checkpoints, outbox, permits, runs
@@ -110,16 +109,14 @@ class Planning:
             kept = await self._journal.step("is it planned", self._kept)
         return Weighed.model_validate(kept)
 
-    async def post(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> None:
-        """Show the plan, and what follows."""
-        await self._journal.step("post the plan", lambda: self._post(begun, plan, afterwards))
+    async def post(self, begun: Begun, plan: Weighed) -> None:
+        """Show the plan where nothing else was asked for."""
+        await self._journal.step("post the plan", lambda: self._post(begun, plan))
 
     async def approval(self, begun: Begun, plan: Weighed) -> Gate | None:
-        """Post the plan, and ask whether it may be carried out if its risk is high; the question, if there is one."""
-        asks = needs_approval(plan.level)
-        await self.post(begun, plan, Afterwards.approval if asks else Afterwards.goes_on)
-        if not asks:
-            return None
+        """Ask whether the plan may be carried out if its risk is high; the question, if there is one."""
+        if not needs_approval(plan.level):
+            return None  # the comment that says how far the run is shows the plan
         return Gate.model_validate(await self._journal.step("ask people", lambda: self._ask(begun, plan)))
 
     async def _have_it_made(self, begun: Begun) -> Ended | None:
@@ -207,14 +204,13 @@ class Planning:
         await checkpoints.save_plan(services.database, self._run, judged, services.clock.now())
         return judged.level.value
 
-    async def _post(self, begun: Begun, plan: Weighed, afterwards: Afterwards) -> JsonValue:
-        spent = await self._status.spent()
-        text = plan_texts.comment(plan, afterwards, version=begun.version, spent=spent)
+    async def _post(self, begun: Begun, plan: Weighed) -> JsonValue:
+        text = plan_texts.comment(plan, version=begun.version, spent=await self._status.spent())
         await self._status.post("plan", text)
         return None
 
     async def _ask(self, begun: Begun, plan: Weighed) -> JsonValue:
-        gate = await ask(self._services, self._run, _request(self._run, plan, begun.configuration))
+        gate = await ask(self._services, self._run, _request(self._run, plan, begun))
         return gate.model_dump(mode="json")
 
 
@@ -231,13 +227,14 @@ async def not_finished(status: IssueStatus, unfinished: Stuck | Stopped) -> Ende
             return Ended(RunState.failed, ReasonCode.error, text)
 
 
-def _request(run: Run, plan: Weighed, configuration: Configuration) -> GateRequest:
+def _request(run: Run, plan: Weighed, begun: Begun) -> GateRequest:
     """Bound to the code it was made for and to every word of the plan."""
     subject = digest("architecture_approval", run.base_sha, plan.model_dump_json())
     prompt = f"The risk of this plan is {plan.level.value}. May it be carried out?"
     options = usual("architecture_approval", "the run ends, and nothing is changed")
     name, phase = "architecture_approval", Phase.planning
-    return request(name, phase, subject, prompt, plan.reasons, configuration, options=options)
+    shows = plan_texts.asked(plan, version=begun.version)
+    return request(name, phase, subject, prompt, plan.reasons, begun.configuration, options=options, shows=shows)
 
 
 def _author(comment: IssueComment) -> tuple[str, int | None]:

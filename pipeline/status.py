@@ -1,4 +1,4 @@
-"""Writes what a run of an issue has to say there: one comment that is edited in place, and the plan."""
+"""Writes what a run of an issue has to say there: one comment that is edited in place, with its plan."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,10 @@ from domain.neutral import code
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
-from memory import runs, spend
+from memory import checkpoints, runs, spend
 from pipeline.publish import Tell
 from pipeline.services import Services
+from safety.planning import needs_approval
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +33,7 @@ class IssueStatus:
         :param step: names this state of the comment.
         :raises Superseded: if another run owns the issue.
         """
+        text = await self._with_plan(text)
         comment_id, says_it = await self._opened(text)
 
         async def edit() -> int:
@@ -47,6 +49,7 @@ class IssueStatus:
 
         :raises Superseded: if another run owns the issue.
         """
+        text = await self._with_plan(text)
         comment_id, _ = await self._opened(text)
         return CommentEdit(comment_id=comment_id, body=self._marked(text))
 
@@ -67,7 +70,7 @@ class IssueStatus:
 
         :param step: names this state of the comment.
         """
-        text = await self.told(progress)
+        text = await self._with_plan(await self.told(progress))
         comment_id, _ = await self._opened(text)
 
         async def edit() -> None:
@@ -107,11 +110,19 @@ class IssueStatus:
             text = plan_texts.failed(ForgeError(ended.detail), run.id, spent=spent)
         else:
             text = plan_texts.stopped(ended.reason, spent=spent)
-        await self._edit(comment_id, text)
+        await self._edit(comment_id, await self._with_plan(text))
 
     async def spent(self) -> int:
         """What the run cost so far, in micro-USD."""
         return (await spend.of_run(self.services.database, self.run.id)).amount
+
+    async def _with_plan(self, text: str) -> str:
+        """The text with the run's plan below it, unless a comment of its own shows that or asks about it."""
+        plan = await checkpoints.load_plan(self.services.database, self.run)
+        if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
+            return text
+        version = len(await checkpoints.plans(self.services.database, self.run)) + 1
+        return f"{text}\n\n{plan_texts.folded(plan, version=version)}"
 
     @property
     def _marker(self) -> str:

@@ -158,11 +158,13 @@ def request(
     role: str | None = None,
     options: Sequence[Option] = (),
     grants: Slice = NO_SLICE,
+    shows: str = "",
 ) -> GateRequest:
     """The request of a gate that Forge brings along, as the repository configured it.
 
     :param role: a higher one than usual.
     :param options: what can be answered; approve and reject with their usual meaning if left out.
+    :param shows: see :class:`GateRequest`.
     """
     standard, configured = STANDARD[name], configuration.gates.get(name, Configured())
     timeout = standard.timeout if configured.timeout is None else duration(configured.timeout)
@@ -179,6 +181,7 @@ def request(
         options=tuple(options) or usual(name),
         escalate=configured.escalate,
         grants=grants,
+        shows=shows,
     )
 
 

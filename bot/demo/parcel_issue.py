@@ -67,6 +67,7 @@ def _plan() -> dict[str, JsonValue]:
     }
     risk: JsonValue = {"level": "high", "reasons": ["Whoever sends a 0 today gets an error instead of a price."]}
     plan: dict[str, JsonValue] = {
+        "title": "Refuse parcels without a size",
         "summary": "Parcels check their numbers, so that what has no size is never quoted.",
         "decisions": [decision],
         "tasks": [task],

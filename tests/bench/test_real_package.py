@@ -147,7 +147,7 @@ def _assert_carried_out(told: Story, repository: Repository, issue: Issue, pull:
     assert [each.message.partition("\n")[0] for each in commits] == [
         "Add mathutils.nearest",
         "Note it in the changelog",
-        "Mend what the tests found",
+        "Fix failing tests",
     ]
     assert [each.path for each in repository.git.diff(pull.base_sha, pull.head_sha)] == [
         "CHANGELOG.md",

@@ -21,7 +21,7 @@ async def test_what_a_person_asks_for_is_done(read: Story, model: ScriptedModel)
     assert pull.head_sha != first
     assert b"(1 - (discount))" in (asked.repository.git.read(pull.head_sha, "shop/cart.py") or b"")
     assert await ended(read) == ("completed", "proposed")
-    assert "mended once" in asked.status
+    assert "1 fix" in asked.status
     assert sum(each.trigger == "issue" for each in await read.runs()) == 1
     read.comments(pull)
 

@@ -85,7 +85,7 @@ async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read)
     model.when("Discounts", LOOKS, plan())
     said = await asked.says(asked.alice, "/forge plan")
-    assert "**Plan for this issue, version 1** · risk low" in said
+    assert "**Plan for this issue, version 1 · risk low**" in said
     assert "**T1** Take a discount off the total" in said
     assert "nothing happens by itself" in said
     assert "Forge planned this issue" in asked.status

@@ -105,11 +105,11 @@ async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel
     assert "- shop/cart.py:2 ruff/F821" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert first.message.startswith("Take a discount")
-    assert second.message.startswith("Mend what the review found\n\n- shop/cart.py ruff/F821\n")
+    assert second.message.startswith("Fix what the review found\n\n- shop/cart.py ruff/F821\n")
     assert read.check(asked.repository, first.sha).conclusion == "failure"
     assert read.check(asked.repository, second.sha).conclusion == "success"
     assert not pull.draft
-    assert "- [x] Implementation: done, 1 of 1 task, mended once" in asked.status
+    assert "- [x] Implementation: done, 1 of 1 task, 1 fix" in asked.status
     assert await ended(read) == ("completed", "proposed")
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
 
@@ -248,7 +248,7 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert "- tests/test_cart.py:" in told
     assert "Root cause: The discount is added." in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
-    assert second.message.startswith("Mend what the tests found\n")
+    assert second.message.startswith("Fix failing tests\n")
     failed, passed = shown(read, asked, first.sha), shown(read, asked, second.sha)
     assert (failed.conclusion, failed.title) == ("failure", "1 test failed")
     assert "assert 15.0 == 5" in (failed.summary or "")

@@ -210,7 +210,7 @@ async def test_a_provider_that_fails_changes_nothing(learns: Story, model: Scrip
     model.when(MEND, patches(change("discont", "discount")), MENDED)
     issue, pull = await asked_for(learns, model, WRONG)
     assert not pull.draft
-    assert "mended once" in issue.status
+    assert "1 fix" in issue.status
     [ended] = await told_of(learns)
     assert "HTTP 400" in ended.payload["note"]
 

@@ -1,6 +1,6 @@
 """What people read of planning: short, with what to do next, and nothing of a model's text acts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from inline_snapshot import snapshot
@@ -10,7 +10,7 @@ from domain.contracts import Holding
 from domain.errors import ToolError
 from domain.money import Refusal
 from domain.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
-from domain.plan_texts import Afterwards, StepState
+from domain.plan_texts import StepState
 from domain.review import RiskLevel
 from domain.runs import ReasonCode
 from domain.verdicts import Check, Reason
@@ -53,13 +53,14 @@ def full_of(text: str, count: int = 20) -> Weighed:
     return weighed(huge)
 
 
-def shown(of: Weighed, afterwards: Afterwards = Afterwards.approval) -> str:
-    return plan_texts.comment(of, afterwards, version=2, spent=123_456)
+def shown(of: Weighed) -> str:
+    return plan_texts.comment(of, version=2, spent=123_456)
 
 
 ALL: Mapping[str, str] = {
     "progress": plan_texts.progress([(HOSTILE, state) for state in StepState], 0),
-    **{f"comment {each}": shown(full_of(HOSTILE, 1), each) for each in Afterwards},
+    "comment": shown(full_of(HOSTILE, 1)),
+    "asked": plan_texts.asked(full_of(HOSTILE, 1), version=1),
     "view": plan_texts.view(full_of(HOSTILE, 1)),
     "no plan": plan_texts.view(None),
     "questions": plan_texts.questions([HOSTILE] * 5, spent=1),
@@ -93,17 +94,17 @@ def test_a_plan_as_a_comment() -> None:
     tasks = (task("T2", "T1", files=("tests/test_cart.py",)), task("T1", files=("src/cart.py", "api/openapi.yaml")))
     given = plan(*tasks, allowed_areas=("src", "tests", "api"), risk=risky(RiskLevel.high, "Every page uses the cart."))
     assert shown(weighed(given)) == snapshot("""\
-**Plan for this issue, version 2** · risk high
+**Plan for this issue, version 2 · risk high**
 
 The cart says how many items it holds.
 
 ### Tasks
 
-1. [ ] **T1** Count the items
+1. **T1** Count the items
    - Add `count` to the cart.
    - Done when: A cart with two items says 2.
    - Files: `src/cart.py`, `api/openapi.yaml`
-2. [ ] **T2** Count the items (after T1)
+2. **T2** Count the items (after T1)
    - Add `count` to the cart.
    - Done when: A cart with two items says 2.
    - Files: `tests/test_cart.py`
@@ -130,7 +131,7 @@ The cart says how many items it holds.
 - Changes contracts: `openapi`
 - Estimate: about 40 changed lines, 15 minutes of work
 
-**Next:** somebody with write access approves or rejects it. `/forge approve` accepts it, `/forge approve with: conditions` does so on conditions, `/forge reject reason` ends the run. To change it, reply in a comment and write the command again: that makes a new version.
+**Next:** nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and asks for an approval first where the risk is high. To change it, reply in a comment and write the command again: that makes a new version.
 
 <sub>Spent by this run so far: 0.12 USD.</sub>\
 """)  # noqa: E501
@@ -138,16 +139,28 @@ The cart says how many items it holds.
 
 def test_a_plan_without_more_than_it_needs() -> None:
     given = plan(components=(), interfaces=(), decisions=(), forbidden_areas=())
-    text = shown(weighed(given), Afterwards.ends)
+    text = shown(weighed(given))
     assert "###" in text
     assert not any(word in text for word in ("Components", "Decisions", "Stays as it is", "contracts", "(after"))
     assert "`/forge run` carries the issue out" in text
 
 
-def test_what_happens_next_depends_on_the_gate() -> None:
-    assert "/forge approve" in shown(weighed(plan()))
-    assert "/forge approve" not in shown(weighed(plan()), Afterwards.goes_on)
-    assert all("write the command again" in shown(weighed(plan()), each) for each in Afterwards)
+def test_a_plan_is_folded_below_how_far_its_run_is() -> None:
+    text = plan_texts.folded(full_of(HOSTILE, 1), version=1)
+    start, end = "<details><summary>Plan for this issue, version 1 · risk high</summary>\n\n", "\n\n</details>"
+    assert text.startswith(start)
+    assert text.endswith(end)
+    assert acts(text.removeprefix(start).removesuffix(end), [*KINDS, "softbreak"]) == []
+
+
+@pytest.mark.parametrize("form", [plan_texts.folded, plan_texts.asked])
+def test_a_plan_in_another_comment_leaves_room_for_the_rest(form: Callable[..., str]) -> None:
+    text = form(full_of("&"), version=1)
+    assert len(text) <= 50_100
+    assert "**T20**" in text
+    assert "write the command again" in text
+    assert "### Risk" in plan_texts.folded(weighed(plan()), version=1)
+    assert "### Risk" not in plan_texts.asked(weighed(plan()), version=1)  # the question says it
 
 
 def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:

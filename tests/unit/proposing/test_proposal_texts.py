@@ -120,7 +120,7 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
 
 - Tests: Passed: 2 tests; 75% of the added lines are run by them
 - The review left: `shop/cart.py:3 ruff/F401`
-- The change was sent back and mended 2 times.
+- The change needed 2 fixes.
 - Spent by the run in all: 0.50 USD.
 """)
     assert "A word of a person." in after
@@ -225,7 +225,7 @@ def test_a_description_without_more_than_it_needs() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_title_does_nothing(attack: str) -> None:
-    title = texts.title(12, attack)
+    title = texts.title(12, attack, plan().model_copy(update={"title": attack}))
     assert 0 < len(title) <= 256
     assert title == title.strip()
     assert title.isprintable()
@@ -249,8 +249,18 @@ def test_a_title_does_nothing(attack: str) -> None:
         ("---", "Work on issue 12"),
     ],
 )
-def test_a_title_reads_like_the_issue(given: str, title: str) -> None:
-    assert texts.title(12, given) == title
+def test_a_title_reads_like_what_it_is_made_of(given: str, title: str) -> None:
+    named = plan(task("T1"), task("T2"))
+    assert texts.title(12, given, named) == title
+    assert texts.title(12, "", named.model_copy(update={"title": given})) == title
+
+
+def test_a_title_names_the_change_and_not_the_fault() -> None:
+    fault = "Parcels without a size are quoted"
+    two, one = plan(task("T1"), task("T2")), plan(task("T1"))
+    assert texts.title(12, fault, two.model_copy(update={"title": "Refuse parcels"})) == "Refuse parcels"
+    assert texts.title(12, fault, one) == "Count the items"
+    assert texts.title(12, fault, two) == fault
 
 
 # --- commits -----------------------------------------------------------------------------------------------
@@ -290,7 +300,7 @@ def test_a_secret_is_in_no_text() -> None:
     given = full_of(f"Uses {secret}")
     for text in (
         texts.body(given, MARKER),
-        texts.title(1, secret),
+        texts.title(1, secret, plan().model_copy(update={"title": secret})),
         texts.commit_message(told(f"x {secret}"), RUN),
         texts.nothing_changed(given.work, spent=0),
     ):
@@ -328,7 +338,7 @@ def test_progress_in_plain_words() -> None:
     proposed = Progress(done, None, done, 1, 1, done, 14, review=now, bounces=2)
     assert texts.status(proposed, 0).splitlines()[3:7] == snapshot(
         [
-            "- [x] Implementation: done, 1 of 1 task, mended 2 times",
+            "- [x] Implementation: done, 1 of 1 task, 2 fixes",
             "- [x] Pull request: done, #14",
             "- [ ] Review: now",
             "- [ ] Tests: next",
@@ -339,7 +349,7 @@ def test_progress_in_plain_words() -> None:
 **Forge proposed a change for this issue**
 
 - [x] Planning: done
-- [x] Implementation: done, 1 of 1 task, mended once
+- [x] Implementation: done, 1 of 1 task, 1 fix
 - [x] Pull request: done, #14
 - [x] Review: done
 - [x] Tests: done
