@@ -119,12 +119,16 @@ class ResumeInstallation(Command):
 
 
 class ReportMergeGroup(Command):
-    """A merge queue asks for our check on its temporary head: report the verdict of the pull request's own head."""
+    """A merge queue asks for our check on its temporary head: report the verdict of the pull request's own head.
+
+    :param base_ref: the branch the queue merges into; empty where the event does not say.
+    """
 
     kind: Literal["report_merge_group"] = "report_merge_group"
     repository: RepositoryRef
     number: int
     head_sha: str
+    base_ref: str = ""
     sender: Sender
 
 

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+REVIEW_CHECK = "Forge / review"
+"""The check that branches require. Under this name a head passes only what it goes into by way of this review."""
+
 
 class RunState(StrEnum):
     """CONTRACT, states of a run."""
@@ -112,7 +115,11 @@ class RepositoryRef(BaseModel):
 
 
 class Run(BaseModel):
-    """One run as the ledger knows it."""
+    """One run as the ledger knows it.
+
+    :param base_ref: the branch the pull request went into when the run was admitted; empty where that is not known.
+    :param check_name: of its check, see :func:`safety.required.check_name`.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -127,6 +134,8 @@ class Run(BaseModel):
     state: RunState
     reason: ReasonCode = ReasonCode.none
     detail: str = ""
+    base_ref: str = ""
+    check_name: str = REVIEW_CHECK
 
     @property
     def is_of_issue(self) -> bool:

@@ -9,10 +9,10 @@ from domain.memory_texts import held_back, unseconded
 from domain.money import shown
 from domain.neutral import code, link, prose, suggestion
 from domain.review import Decision, LayerReport, Review
-from domain.runs import ReasonCode
+from domain.runs import REVIEW_CHECK, ReasonCode
 from domain.verdicts import Reason
 
-CHECK_NAME = "Forge / review"
+CHECK_NAME = REVIEW_CHECK
 LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
@@ -94,6 +94,15 @@ def cancelled(reason: ReasonCode) -> CheckText:
             return CheckText("Paused", "A person paused Forge in this repository. `/forge unpause` lets it go on.")
         case _:
             return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
+
+
+def retargeted(base: str) -> CheckText:
+    """For the check of a verdict on a merge into another branch than the one the pull request goes into now."""
+    return CheckText(
+        "Another base now",
+        f"The pull request goes into {code(base)} now, so this verdict holds no more. That of the new base is in a "
+        "check of its own.",
+    )
 
 
 def failed(error: ForgeError, run_id: str) -> CheckText:

@@ -13,6 +13,7 @@ _QUEUED = re.compile(r"(?:^|/)pr-(\d{1,9})-[0-9a-f]{7,64}$")  # refs/heads/gh-re
 class _Group(View):
     head_sha: Sha
     head_ref: str
+    base_ref: str = ""
 
 
 class _Event(RepositoryEvent):
@@ -31,5 +32,6 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         repository=event.where(),
         number=int(queued[1]),
         head_sha=event.merge_group.head_sha,
+        base_ref=event.merge_group.base_ref.removeprefix("refs/heads/"),
         sender=event.sender.as_sender(),
     )

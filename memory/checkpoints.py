@@ -199,7 +199,7 @@ async def sent_back(database: Database, run: Run) -> Sequence[Bounce]:
 
 
 async def disagreeing(database: Database, run: Run) -> Sequence[int]:
-    """Other pull requests with the same head whose newest run there does not let it pass: checks belong to heads.
+    """Other pull requests whose newest run on the same head does not let it pass, under the same name of check.
 
     What was closed or superseded, and what the configuration leaves out, holds nothing back.
     """
@@ -210,6 +210,7 @@ async def disagreeing(database: Database, run: Run) -> Sequence[int]:
             RunRow.repository_id == run.repository.id,
             RunRow.head_sha == run.head_sha,
             RunRow.number != run.number,
+            RunRow.check_name == run.check_name,
             RunRow.trigger.not_in(OF_ISSUES),
         )
         .order_by(RunRow.id)

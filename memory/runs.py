@@ -11,7 +11,7 @@ from domain.commands import Repeat
 from domain.events import EventType
 from domain.ids import new_id
 from domain.replies import Past
-from domain.runs import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
+from domain.runs import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory import gates, ledger
 from memory.database import Database, number_in, upsert
 from memory.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
@@ -33,6 +33,8 @@ class Candidate:
     base_sha: str
     trigger: Trigger
     repeat: Repeat
+    base_ref: str = ""
+    check_name: str = REVIEW_CHECK
 
 
 @dataclass(frozen=True)
@@ -357,11 +359,17 @@ async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int,
     if last is None:
         return 1
     # A verdict against another base says nothing, even if the head was compared with this base before that.
-    same_base = last.base_sha == candidate.base_sha or candidate.repeat is Repeat.anew
+    same_base = _is_same_base(last, candidate) or candidate.repeat is Repeat.anew
     if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
         return Admission(None, known=last.as_run())
     highest = select(func.max(RunRow.attempt)).where(*same_head, RunRow.base_sha == candidate.base_sha)
     return (await session.scalar(highest) or 0) + 1
+
+
+def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
+    """Whether a run's verdict is about a merge into the same branch, and is said under the same name."""
+    same_ref = row.base_ref in {"", candidate.base_ref}  # of a version before, the branch is not known
+    return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
 
 
 def _superseded_by(row: RunRow) -> str:
@@ -387,6 +395,8 @@ def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> R
         number=candidate.number,
         head_sha=candidate.head_sha,
         base_sha=candidate.base_sha,
+        base_ref=candidate.base_ref,
+        check_name=candidate.check_name,
         trigger=candidate.trigger.value,
         attempt=attempt,
         fence=fence,

@@ -7,7 +7,7 @@ from sqlalchemy import JSON, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.dialects.postgresql import BIT
 from sqlalchemy.orm import Mapped, mapped_column
 
-from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.runs import REVIEW_CHECK, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.database import Base
 
 
@@ -80,6 +80,8 @@ class RunRow(Base):
     number: Mapped[int]
     head_sha: Mapped[str]
     base_sha: Mapped[str]
+    base_ref: Mapped[str] = mapped_column(server_default="")  # of a version before: not known
+    check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     trigger: Mapped[str]
     attempt: Mapped[int]
     fence: Mapped[int]
@@ -106,6 +108,8 @@ class RunRow(Base):
             state=RunState(self.state),
             reason=ReasonCode(self.reason),
             detail=self.detail,
+            base_ref=self.base_ref,
+            check_name=self.check_name,
         )
 
 

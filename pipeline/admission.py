@@ -5,6 +5,7 @@ from pydantic import BaseModel
 from domain.commands import LabelledIssue, Repeat
 from domain.errors import NotFound
 from domain.pulls import PullRequest
+from domain.redaction import outgoing
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.slash import Plain, Verb
 from memory import ledger, runs
@@ -14,6 +15,7 @@ from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
 from safety.eligibility import asks_for_run
+from safety.required import check_name
 
 CLOSED = "it is closed"
 IN_WORK = "it is being worked on"
@@ -31,6 +33,18 @@ async def look_at(services: Services, repository: RepositoryRef, number: int) ->
     """Look at a pull request before something begins or ends there."""
     fence = await runs.fence(services.database, repository.id, number)
     return Look(fence=fence, pull_request=await services.host.pull_request(repository, number))
+
+
+async def check_of(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
+    """The name of the check that says the verdict on a pull request, by the branch it goes into now."""
+    base, default = pull_request.base_ref, pull_request.default_branch
+    if base == default:
+        return check_name(base, default, ())
+    try:
+        required = await services.host.required_checks(repository, base)
+    except NotFound:  # the branch is gone
+        required = None
+    return outgoing(check_name(base, default, required))
 
 
 class Admitted(BaseModel):

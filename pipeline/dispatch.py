@@ -36,7 +36,7 @@ from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
 from pipeline import messages
 from pipeline.actions_ended import checks_ended
-from pipeline.admission import Admitted, admit_issue, look_at, refusal_of_label
+from pipeline.admission import Admitted, admit_issue, check_of, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
 from pipeline.again import resume, retry
 from pipeline.automation import weigh_here
@@ -290,6 +290,8 @@ class Dispatch:
                 base_sha=look.pull_request.base_sha,
                 trigger=command.trigger,
                 repeat=command.repeat,
+                base_ref=look.pull_request.base_ref,
+                check_name=await check_of(self._services, command.repository, look.pull_request),
             )
             admission = await runs.admit(database, candidate, look.fence, self._services.clock.now())
             if not admission.stale:
@@ -312,13 +314,17 @@ class Dispatch:
         past = await runs.of_pull_request(services.database, command.repository.id, number)
         last = next((each.run for each in past if each.run.head_sha == live.head_sha), None)
         review = None if last is None else await checkpoints.load_review(services.database, last)
+        base = command.base_ref or live.base_ref
+        if last is not None and last.base_ref not in {"", base}:  # its verdict is about another merge
+            last, review = None, None
         is_excluded = last is not None and last.reason is ReasonCode.excluded
         if review is not None:
             conclusion = review.conclusion
         else:
             conclusion = Conclusion.success if is_excluded else Conclusion.action_required
         text = texts.queued_for_merge(number, live.head_sha, review, is_excluded=is_excluded)
-        await services.publisher.report(command.repository, self._guid, command.head_sha, conclusion, text)
+        name = texts.CHECK_NAME if last is None else last.check_name
+        await services.publisher.report(command.repository, self._guid, command.head_sha, name, conclusion, text)
         return f"reported {conclusion}"
 
     async def _open_check(self, run: Run) -> JsonValue:

@@ -101,6 +101,13 @@ class Publisher:
         with suppress(Superseded):  # then whoever took over shows one
             await self.opened(run, _OPENED, check)
 
+    async def retire(self, run: Run, base: str) -> None:
+        """Complete the check of a verdict on a merge into another branch, which ``base`` took the place of."""
+        found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+        if found is not None and found.conclusion != Conclusion.cancelled:
+            check = _check(run, "completed", texts.retargeted(base), Conclusion.cancelled)
+            await self.host.update_check_run(run.repository, found.id, check)
+
     async def has_concluded(self, run: Run) -> bool:
         """Whether the run's verdict is on GitHub, or on its way there."""
         return await outbox.is_claimed(self.database, run.id, CONCLUDED, "check")
@@ -223,11 +230,11 @@ class Publisher:
         return outgoing(gate_texts.comment(gate, spent, self.markers.make("gate", gate.id)))
 
     async def report(
-        self, repository: RepositoryRef, guid: str, head_sha: str, conclusion: Conclusion, text: CheckText
+        self, repository: RepositoryRef, guid: str, head_sha: str, name: str, conclusion: Conclusion, text: CheckText
     ) -> None:
         """Create a complete check on a head that no run is about, once per delivery."""
         check = CheckRun(
-            name=texts.CHECK_NAME,
+            name=name,
             head_sha=head_sha,
             external_id=guid,
             status="completed",
@@ -408,7 +415,7 @@ def _check(
 ) -> CheckRun:
     return CheckRun.model_validate(
         {
-            "name": texts.CHECK_NAME,
+            "name": run.check_name,
             "head_sha": run.head_sha,
             "external_id": run.id,
             "status": status,

@@ -136,11 +136,21 @@ class ReviewRun(Running):
     async def _begin(self) -> JsonValue:
         await self._move(RunState.running)
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
+        await self._retire_others()
         if not await self._publisher.is_concluded(self._run):
             await open_sign(self._services, self._run)  # if it could not be before
             step = f"started {self._journal.workflow_id}"
             await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.tell)
         return None
+
+    async def _retire_others(self) -> None:
+        """Close the checks of this head's verdicts that were about another base: they have another name."""
+        past = await runs.of_pull_request(self._services.database, self._run.repository.id, self._run.number)
+        names = {self._run.check_name}
+        for other in (each.run for each in past if each.run.head_sha == self._run.head_sha):
+            if other.check_name not in names and other.id < self._run.id:
+                names.add(other.check_name)  # what came before under the same name is hidden behind it
+                await self._publisher.retire(other, self._run.base_ref)
 
     async def _verdict(self, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         await self._telling.quiet()

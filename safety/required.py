@@ -6,6 +6,20 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from domain.merging import CheckResult, RequiredCheck
+from domain.runs import REVIEW_CHECK
+
+
+def check_name(base_ref: str, default_branch: str, required: Sequence[RequiredCheck] | None) -> str:
+    """Under which name the verdict on a merge into a branch is said.
+
+    GitHub ties a check to the head alone, so what passes for a branch anybody may make would pass for the default one.
+
+    :param default_branch: of the repository; empty: not known.
+    :param required: what the branch requires, if it is not the default one; None where that is not known for certain.
+    """
+    if base_ref == default_branch or any(check.name == REVIEW_CHECK for check in required or ()):
+        return REVIEW_CHECK
+    return f"{REVIEW_CHECK}: {base_ref}"
 
 
 class Light(StrEnum):

@@ -41,6 +41,8 @@ def run_row(run_id: str, repository_id: int = 10, name: str = "shop", **more: An
         "number": 1,
         "head_sha": run_id,
         "base_sha": "b" * 40,
+        "base_ref": "main",
+        "check_name": "Forge / review",
         "trigger": "pull_request",
         "attempt": 1,
         "fence": 1,

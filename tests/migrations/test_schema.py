@@ -67,6 +67,26 @@ def test_rows_of_the_first_version_survive(backend: Backend, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path: Path) -> None:
+    url = fresh(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0016")
+    with begin(engine) as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO runs (id, admitted_by, installation_id, repository_id, owner, name, number, head_sha,"
+            " base_sha, trigger, attempt, fence, state, reason, detail, created_at)"
+            " VALUES ('1', 'd#1', 3, 7, 'o', 'r', 1, 'h',"
+            " 'b', 'pull_request', 1, 1, 'completed', '', '', '2026-01-01 00:00:00')"
+        )
+    migrations.upgrade(engine)
+    with begin(engine) as connection:
+        rows = connection.exec_driver_sql("SELECT base_ref, check_name FROM runs").all()
+    engine.dispose()
+    drop(url)
+    assert [tuple(row) for row in rows] == [("", "Forge / review")]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_a_migration_that_dies_changes_nothing(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

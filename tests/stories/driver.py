@@ -62,10 +62,14 @@ class Story:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
             await asyncio.sleep(0.1)
 
-    def check(self, repository: Repository, sha: str) -> CheckRun:
-        """The one ``Forge / review`` of this head; with several attempts, the newest."""
-        found = self.github.check_runs(repository, sha, texts.CHECK_NAME)
-        assert found, "there is no Forge / review on this head"
+    def check(self, repository: Repository, sha: str, base: str | None = None) -> CheckRun:
+        """The one ``Forge / review`` of this head; with several attempts, the newest.
+
+        :param base: of a merge into this branch, whose check is not the one that other branches require.
+        """
+        name = texts.CHECK_NAME if base is None else f"{texts.CHECK_NAME}: {base}"
+        found = self.github.check_runs(repository, sha, name)
+        assert found, f"there is no {name} on this head"
         return max(found, key=lambda run: run.id)
 
     def reviews(self, pull: PullRequest) -> list[Review]:

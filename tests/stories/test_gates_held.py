@@ -1,5 +1,6 @@
 """No way around a gate: not by dismissing, not by another pull request, not by a filter, not by asking again."""
 
+from domain import texts
 from domain.events import EventType
 from memory import ledger
 from simulator import User
@@ -52,11 +53,25 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(told: Story) -> No
 
 
 async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -> None:
+    """It is said under another name than the one that the default branch requires."""
     repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
     assert told.gates(pull) == ["protected_paths"]
     alice = told.github.user("alice")
     await alice.push(repository, "elsewhere", {"README.md": "# Other\n"}, base="main")
     await alice.open_pull_request(repository, "feature", base="elsewhere", draft=True)
+    await told.rest()
+    assert told.check(repository, head, "elsewhere").conclusion == "success"
+    assert told.check(repository, head).conclusion == "action_required"
+
+
+async def test_another_pull_request_of_this_head_into_a_branch_that_requires_the_check(told: Story) -> None:
+    """There it is said under the same name, so what holds one back holds the other back, too."""
+    repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
+    assert told.gates(pull) == ["protected_paths"]
+    alice = told.github.user("alice")
+    await alice.push(repository, "release", {"README.md": "# Other\n"}, base="main")
+    told.github.protect(repository, "release", [texts.CHECK_NAME])
+    await alice.open_pull_request(repository, "feature", base="release", draft=True)
     await told.rest()
     assert told.check(repository, head).conclusion == "action_required"
     assert f"#{pull.number}" in (told.check(repository, head).summary or "")

@@ -290,7 +290,14 @@ async def test_base_changed(told: Story) -> None:
 
     await alice.edit_base(pull, "next")
     await told.rest()
-    assert told.check(repository, head).conclusion == "success"
+    assert told.check(repository, head, "next").conclusion == "success"
+    closed = told.check(repository, head)
+    assert (closed.conclusion, closed.title) == ("cancelled", "Another base now")
+
+    await alice.edit_base(pull, "main")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+    assert told.check(repository, head, "next").conclusion == "cancelled"
 
 
 async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:

@@ -30,6 +30,8 @@ def run(count: int, *, repository: int = 10, state: str = "completed", reason: s
         number=number or count,
         head_sha=f"{count:040}",
         base_sha="b" * 40,
+        base_ref="main",
+        check_name="Forge / review",
         trigger="pull_request",
         attempt=1,
         fence=1,

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.merging import CheckResult, RequiredCheck
-from safety.required import Light, standing
+from safety.required import Light, check_name, standing
 
 
 def result(name: str, conclusion: str, app: int | None = 1) -> CheckResult:
@@ -43,3 +43,21 @@ def test_how_the_checks_stand(required: list[RequiredCheck] | None, results: lis
     assert stands.light is light
     assert stands.are_required == bool(required) or light is Light.unknown
     assert stands.text
+
+
+@pytest.mark.parametrize(
+    ("base", "required", "name"),
+    [
+        ("main", None, "Forge / review"),
+        ("dev", [], "Forge / review: dev"),
+        ("dev", None, "Forge / review: dev"),
+        ("dev", [CI], "Forge / review: dev"),
+        ("dev", [RequiredCheck(name="Forge / review")], "Forge / review"),
+        ("dev", [RequiredCheck(name="Forge / review: dev")], "Forge / review: dev"),
+    ],
+)
+def test_the_required_name_is_only_for_branches_that_require_it(
+    base: str, required: list[RequiredCheck] | None, name: str
+) -> None:
+    assert check_name(base, "main", required) == name
+    assert check_name("main", "", required) != "Forge / review" or required  # a default branch that is not known
