@@ -8,21 +8,31 @@ from domain.configuration import Gate as Configured
 from domain.findings import Category, Finding, Layer, Severity
 from domain.gates import OWN_TIMEOUT, STANDARD, Gate, GateRequest, GateState, Option, digest
 from domain.globs import matches
+from domain.memory_file import PATH
 from domain.money import NO_SLICE, Slice
 from domain.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs import Phase
 from domain.verdicts import Reason
 from safety.decision import CONCLUSIONS, decide
 
+STEERS_GIT = (".gitmodules", "**/.gitattributes")
+"""What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""
+
 ALWAYS_PROTECTED = (
     ".github/workflows/**",
     ".github/actions/**",
+    "**/action.yml",
+    "**/action.yaml",
+    ".github/dependabot.yml",
+    ".github/dependabot.yaml",
     ".github/forge.yml",
+    PATH,
+    *STEERS_GIT,
     "CODEOWNERS",
     ".github/CODEOWNERS",
     "docs/CODEOWNERS",
 )
-"""What decides who may do what: a change by anybody asks the gate ``protected_paths``."""
+"""What decides who may do what, what is run and what Forge is told: a change by anybody asks ``protected_paths``."""
 
 OF_OTHER_PHASES = frozenset(STANDARD) - {"security_findings", "human_review", "protected_paths"}
 """The gates that a drawn review neither asks nor settles."""

@@ -6,17 +6,13 @@ from itertools import chain
 
 from domain.configuration import Configuration, ProjectPaths
 from domain.contracts import CONTRACTS, belongs, touched
-from domain.memory_file import PATH
 from domain.paths import is_lock
 from domain.plan import Plan, Weighed, as_globs, covers
 from domain.review import RiskLevel
 from domain.verdicts import Reason
-from safety.gates import ALWAYS_PROTECTED
+from safety.gates import ALWAYS_PROTECTED, STEERS_GIT
 
-STEERS_GIT = (".gitmodules", "**/.gitattributes")
-"""What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""
-
-PROTECTED = (*ALWAYS_PROTECTED, PATH, *STEERS_GIT, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+PROTECTED = (*ALWAYS_PROTECTED, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
 """What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
 
 MOST_GRANTED = 20
@@ -110,7 +106,7 @@ def _touching(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Itera
     is protected stays so within it.
     """
     high, medium = RiskLevel.high, RiskLevel.medium
-    protected = (*ALWAYS_PROTECTED, *STEERS_GIT, *paths.protected)
+    protected = (*ALWAYS_PROTECTED, *paths.protected)
     yield from _touched(high, "plan.protected_path", "Changes protected paths", places, _among(protected))
     yield from _touched(high, "plan.migration", "Changes database migrations", places, _among(CONTRACTS["db"]))
     yield from _touched(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)

@@ -19,7 +19,8 @@ from domain.patches import (
     blocking,
 )
 from domain.paths import is_lock
-from safety.planning import PROTECTED, STEERS_GIT
+from safety.gates import STEERS_GIT
+from safety.planning import PROTECTED
 from workspace import names, patching
 from workspace.refusal import PatchRefused, violation
 from workspace.tree import Tree

@@ -44,6 +44,7 @@ async def test_a_pull_request_is_told_and_not_believed(told: Story) -> None:
     pull = await alice.open_pull_request(repository, head="teach", base="main")
     await told.rest()
     told.reviews(pull)
+    assert told.gates(pull) == ["protected_paths"]
 
     assert await _remembered(told, repository) == ["Start the database with `make db`."]  # of before Forge was there
     [check] = told.github.check_runs(repository, head, CHECK_NAME)
@@ -65,6 +66,7 @@ async def test_a_pull_request_is_told_and_not_believed(told: Story) -> None:
     await alice.merge(pull)
     await told.rest()
     assert await _remembered(told, repository) == ["Keep handlers small."]
+    assert told.closed_gates(pull) == ["protected_paths: Void: there is nothing left to decide"]
 
 
 async def test_both_files_are_in_one_check(told: Story) -> None:

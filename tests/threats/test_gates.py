@@ -276,7 +276,17 @@ async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
 
 
 @SQLITE
-@pytest.mark.parametrize("path", [CI, ".github/forge.yml", "CODEOWNERS", ".github/actions/a/action.yml"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        CI,
+        ".github/forge.yml",
+        ".github/forge-memory.md",
+        ".gitattributes",
+        "CODEOWNERS",
+        ".github/actions/a/action.yml",
+    ],
+)
 async def test_t_t4_protected_paths_need_the_gate(told: Story, path: str) -> None:
     """Whoever wrote the change, an agent too: what decides over runs and rights is looked at by a maintainer."""
     content = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}.get(path, "a: b\n")
