@@ -19,11 +19,10 @@ from agents.checks.toolbox import Toolbox
 from agents.models import Models
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost
-from bot.github.settings import GitHubSettings
 from bot.github_limits import StoredLimits
 from bot.health import Health
 from bot.metrics import Metrics
-from bot.settings import Settings
+from bot.settings import Settings, provider_secrets
 from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.markers import Markers
@@ -98,6 +97,7 @@ async def forge(
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
     _hide_own_secrets(settings)
+    _ = settings.github  # a wrong key or address is told before anything is made
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         settings.make_data_dir()
@@ -160,9 +160,8 @@ async def migrate(engine: Engine) -> None:
 
 
 def _host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
-    key = settings.private_key_pem()
     return GitHubHost(
-        GitHubSettings(settings.github_api_url, settings.github_web_url, settings.app_id, key, settings.write_interval),
+        settings.github,
         clock,
         StoredLimits(database),
         stop=partial(halts.require_none, database),
@@ -209,7 +208,7 @@ def _hide_own_secrets(settings: Settings) -> None:
     OWN.learn(
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
-        *(value for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY") if (value := os.environ.get(name))),
+        *provider_secrets(),
         *([password] if (password := urlsplit(settings.database_url).password) else []),
     )
 

@@ -11,7 +11,7 @@ from typing import IO
 from bot.clock import SystemClock
 from bot.opening import NotThere, opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain import audit as texts
 from domain.audit import COLUMNS, Entry, as_json, cells, span
 from domain.errors import ForgeError
@@ -42,7 +42,7 @@ class Asked:
     limit: int | None = None
 
 
-async def show(settings: Settings, asked: Asked, form: str) -> None:
+async def show(settings: Installation, asked: Asked, form: str) -> None:
     """Print what was asked for.
 
     :param form: ``story``, ``jsonl`` or ``csv``.

@@ -20,6 +20,7 @@ from bot import doctor as examination
 from bot import gates as asking
 from bot import local_review as local
 from bot.invoking import run as _run
+from bot.invoking import run_app
 from bot.logging import configure, print_uncaught
 from bot.memory_commands import memory
 from bot.opening import NotThere
@@ -60,13 +61,13 @@ def main() -> None:
 @cli.command()
 def serve() -> None:
     """Accept webhooks and do the work."""
-    _run(_serve)
+    run_app(_serve)
 
 
 @cli.command()
 def worker() -> None:
     """Do work only, beside other processes on the same database; health and metrics are served all the same."""
-    _run(_work)
+    run_app(_work)
 
 
 @cli.command()

@@ -11,7 +11,7 @@ from bot import audit as auditing
 from bot.clock import SystemClock
 from bot.opening import opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.money import Use, shown
 from domain.neutral import visible
 from domain.runs import RepositoryRef
@@ -36,7 +36,7 @@ class Asked:
     until: str | None = None
 
 
-async def show(settings: Settings, asked: Asked) -> None:
+async def show(settings: Installation, asked: Asked) -> None:
     """Print the sums, all of them if none is named, and the budgets of the repositories that spent today.
 
     :raises ForgeError: if it makes no sense; one line that says what is possible.
@@ -63,7 +63,7 @@ async def show(settings: Settings, asked: Asked) -> None:
             console.print(_budget_table(budgets))
 
 
-async def _budgets(settings: Settings, database: Database, known: Known, now: datetime) -> list[tuple[str, Use]]:
+async def _budgets(settings: Installation, database: Database, known: Known, now: datetime) -> list[tuple[str, Use]]:
     """The day's budget of a repository as it was last configured, and the ceiling of its installation."""
     owner, _, name = known.full_name.partition("/")
     repository = RepositoryRef(installation_id=known.installation_id, id=known.id, owner=owner, name=name)

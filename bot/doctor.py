@@ -18,7 +18,6 @@ import migrations
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
-from bot.github.settings import GitHubSettings
 from bot.halting import shown
 from bot.health import LEAST_FREE
 from bot.opening import opened
@@ -50,6 +49,7 @@ async def examine(console: Console) -> bool:
     healthy = True
     try:
         settings = load()
+        _ = settings.github
     except ForgeError as error:
         settings = None
         healthy = _show(console, Finding("settings", error.message, error.advice))
@@ -191,10 +191,7 @@ def needed() -> dict[str, str]:
 
 @asynccontextmanager
 async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
-    github = GitHubSettings(
-        settings.github_api_url, settings.github_web_url, settings.app_id, settings.private_key_pem()
-    )
-    host = GitHubHost(github, SystemClock(), InMemoryLimits())
+    host = GitHubHost(settings.github, SystemClock(), InMemoryLimits())
     try:
         yield host
     finally:

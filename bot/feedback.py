@@ -10,7 +10,7 @@ from bot import audit as auditing
 from bot.clock import SystemClock
 from bot.opening import opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.audit import span
 from domain.feedback import WEEK, Measure, Series, trend
 from memory import feedback
@@ -18,7 +18,7 @@ from memory import feedback
 UNKNOWN = "–"
 
 
-async def show(settings: Settings, repository: str | None, weeks: int, *, as_json: bool) -> None:
+async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:
     """Print every metric of the last weeks.
 
     :raises NotThere: if Forge never ran in the repository.

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from bot.audit import gate_named
 from bot.opening import opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.audit import span
 from domain.gates import Gate, GateState
 from domain.neutral import visible
@@ -18,7 +18,7 @@ from memory import gate_records
 from memory.gate_records import Record
 
 
-async def show_all(settings: Settings, state: GateState | None, limit: int) -> None:
+async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:
     """Print the latest gates, those that wait first, and how gates were answered."""
     async with opened(settings) as database:
         found = await gate_records.listed(database, limit, state)
@@ -33,7 +33,7 @@ async def show_all(settings: Settings, state: GateState | None, limit: int) -> N
             console.print(_statistics(records))
 
 
-async def show_one(settings: Settings, shown_id: str) -> None:
+async def show_one(settings: Installation, shown_id: str) -> None:
     """Print all that is known of a gate.
 
     :raises ForgeError: if there is none of this name, or more than one.

@@ -5,13 +5,13 @@ import getpass
 from bot.clock import SystemClock
 from bot.opening import opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.neutral import visible
 from memory import halts
 from memory.halts import Halt
 
 
-async def halt(settings: Settings, why: str) -> None:
+async def halt(settings: Installation, why: str) -> None:
     """Stop every process before its next call of a model and its next write to GitHub."""
     async with opened(settings) as database:
         is_new = await halts.halt(database, why.strip(), operator(), SystemClock().now())
@@ -22,7 +22,7 @@ async def halt(settings: Settings, why: str) -> None:
         _say(f"{shown(held)} `forge resume` lets it go on.")
 
 
-async def resume(settings: Settings) -> None:
+async def resume(settings: Installation) -> None:
     """Let everything go on that waits for this."""
     async with opened(settings) as database:
         held = await halts.resume(database, operator(), SystemClock().now())

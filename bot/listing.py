@@ -8,7 +8,7 @@ from bot import app as process
 from bot.clock import SystemClock
 from bot.opening import NotThere, opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.errors import ForgeError
 from domain.ids import new_id
 from domain.neutral import visible
@@ -22,7 +22,7 @@ from pipeline.engine import client
 from pipeline.intake import Intake
 
 
-async def migrate(settings: Settings) -> None:
+async def migrate(settings: Installation) -> None:
     """Bring our tables up to date."""
     engine = sync_engine(settings.database_url)
     try:
@@ -32,7 +32,7 @@ async def migrate(settings: Settings) -> None:
     Console().print("The database has this version's schema.")
 
 
-async def runs(settings: Settings, state: RunState | None, limit: int, events_of: str | None) -> None:
+async def runs(settings: Installation, state: RunState | None, limit: int, events_of: str | None) -> None:
     """Show the latest runs, or the events of one."""
     async with opened(settings) as database:
         if events_of is not None:
@@ -47,7 +47,7 @@ async def runs(settings: Settings, state: RunState | None, limit: int, events_of
             console.print(table)
 
 
-async def deliveries(settings: Settings) -> None:
+async def deliveries(settings: Installation) -> None:
     """Show how many deliveries came, by event and outcome."""
     async with opened(settings) as database:
         table = Table("event", "outcome", "reason", "deliveries", box=None)
@@ -57,7 +57,7 @@ async def deliveries(settings: Settings) -> None:
             console.print(table)
 
 
-async def failed_deliveries(settings: Settings, limit: int) -> None:
+async def failed_deliveries(settings: Installation, limit: int) -> None:
     """Show the deliveries that failed, one per line, its GUID first: `forge replay` takes it."""
     async with opened(settings) as database:
         found = await stored.failures(database, limit)
@@ -68,7 +68,7 @@ async def failed_deliveries(settings: Settings, limit: int) -> None:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-async def replay(settings: Settings, guid: str) -> None:
+async def replay(settings: Installation, guid: str) -> None:
     """Queue the command of a delivery once more, as a delivery of its own.
 
     :raises NotThere: if there is no such delivery.
@@ -85,7 +85,7 @@ async def replay(settings: Settings, guid: str) -> None:
     Console().print(f"Queued again as {again}.", highlight=False, soft_wrap=True)
 
 
-async def _accept(settings: Settings, delivery: Delivery) -> None:
+async def _accept(settings: Installation, delivery: Delivery) -> None:
     """Store a delivery and queue its work in one transaction, as the door does."""
     engine = sync_engine(settings.database_url)
     intake = Intake(engine, client(engine), BUSY_SECONDS)

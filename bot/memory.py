@@ -12,7 +12,7 @@ from bot.clock import SystemClock
 from bot.halting import operator
 from bot.opening import NotThere, opened
 from bot.printing import output
-from bot.settings import Settings
+from bot.settings import Installation
 from domain import memorable
 from domain.errors import ForgeError
 from domain.memories import Kind, Memory, Origin, learned
@@ -56,7 +56,7 @@ class Words:
         return tuple(dict.fromkeys(tag for tag in map(memorable.plain, self.tags.split(",")) if tag))
 
 
-async def show_all(settings: Settings, asked: Asked) -> None:
+async def show_all(settings: Installation, asked: Asked) -> None:
     """Print what is remembered, newest first.
 
     :raises NotThere: if Forge never ran in the repository.
@@ -77,7 +77,7 @@ async def show_all(settings: Settings, asked: Asked) -> None:
             console.print(f"These are the newest {asked.limit}; --limit or an export shows more.")
 
 
-async def show_one(settings: Settings, name: str) -> None:
+async def show_one(settings: Installation, name: str) -> None:
     """Print all that is known of a memory.
 
     :raises ForgeError: if there is none of this name, or more than one.
@@ -89,7 +89,7 @@ async def show_one(settings: Settings, name: str) -> None:
     _print(*shown.whole(story, names, SystemClock().now()))
 
 
-async def add(settings: Settings, repository: str, words: Words, kind: Kind) -> None:
+async def add(settings: Installation, repository: str, words: Words, kind: Kind) -> None:
     """Keep what the operator says; it does not decay.
 
     :raises ForgeError: if it cannot be kept as it is, or Forge never ran in the repository.
@@ -119,7 +119,7 @@ async def add(settings: Settings, repository: str, words: Words, kind: Kind) -> 
         _print(f"{kept.shown} says that already, so nothing was added.")
 
 
-async def edit(settings: Settings, name: str, words: Words) -> None:
+async def edit(settings: Installation, name: str, words: Words) -> None:
     """Put right what a memory says; the ledger keeps what it said before.
 
     :raises ForgeError: if that is not possible; one line that says why and what is.
@@ -140,7 +140,7 @@ async def edit(settings: Settings, name: str, words: Words) -> None:
     _print(f"{memory.shown} is changed; `forge memory show {memory.shown}` has what it said before.")
 
 
-async def archive(settings: Settings, name: str) -> None:
+async def archive(settings: Installation, name: str) -> None:
     """Let a memory count no more. It is kept.
 
     :raises ForgeError: if there is none of this name, or more than one.
@@ -155,7 +155,7 @@ async def archive(settings: Settings, name: str) -> None:
     _print(f"{memory.shown} is archived: it is kept, and counts no more.", *shown.after_archiving(story))
 
 
-async def export(settings: Settings, asked: Asked, file: Path | None) -> None:
+async def export(settings: Installation, asked: Asked, file: Path | None) -> None:
     """Write memories as JSON Lines, oldest first.
 
     :param file: None: standard output.
@@ -178,7 +178,7 @@ async def export(settings: Settings, asked: Asked, file: Path | None) -> None:
     _print(f"{_count(len(lines))} written to {file}.")
 
 
-async def take_in(settings: Settings, file: Path, repository: str) -> None:
+async def take_in(settings: Installation, file: Path, repository: str) -> None:
     """Keep the memories of a file of JSON Lines, all of them or none.
 
     :param file: ``-``: standard input.
@@ -201,7 +201,7 @@ async def take_in(settings: Settings, file: Path, repository: str) -> None:
     _print(f"{_count(taken.added)} imported into {where.full_name}{_left_out(found, live, taken.added)}.")
 
 
-async def why(settings: Settings, finding: str, repository: str, number: int) -> None:
+async def why(settings: Installation, finding: str, repository: str, number: int) -> None:
     """Print what people and memories have to do with a finding.
 
     :raises NotThere: if there is no such finding, or Forge never ran in the repository.

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import migrations
-from bot.settings import Settings
+from bot.settings import Installation
 from domain.errors import ForgeError
 from memory.database import Database, sync_engine
 
@@ -15,7 +15,7 @@ class NotThere(ForgeError):
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncGenerator[Database]:
+async def opened(settings: Installation) -> AsyncGenerator[Database]:
     """The database of these settings, as long as the command lasts.
 
     :raises ForgeError: if it has not this version's schema; a command that looks never migrates.

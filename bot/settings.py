@@ -1,14 +1,17 @@
 """The operator's settings, from the environment or ``.env`` (CONTRACT, Settings)."""
 
 import difflib
+import os
 import re
 import socket
 import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -20,6 +23,7 @@ from pydantic_settings import (
 )
 
 from agents.models import Models, Task
+from bot.github.settings import GitHubSettings
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, Fixed, micro
 from workspace.probing import Wanted
@@ -27,20 +31,22 @@ from workspace.registry import Address
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
 _PREFIX = "FORGE_"
+_DOTENV = ".env"
+_SHORTEST_SECRET = 16  # characters; GitHub advises a random text of high entropy
+_OF_PROVIDERS = re.compile(r"[A-Z0-9_]+_(API_KEY|BASE_URL|AUTH_TOKEN)|(AWS|AZURE_OPENAI|GOOGLE|OPENAI)_[A-Z0-9_]+")
+_PROVIDER_SECRET = re.compile(
+    r"[A-Z0-9_]+_(API_KEY|AUTH_TOKEN)|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)"
+)
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
-class Settings(BaseSettings):
-    """Everything an operator can set. Secrets are never printed."""
+class Installation(BaseSettings):
+    """What a command needs that looks into the database: an auditor has neither the App's key nor its secret."""
 
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=_DOTENV, extra="ignore", frozen=True)
 
     github_api_url: str = "https://api.github.com"
     github_web_url: str = "https://github.com"
-    app_id: int = Field(gt=0)
-    private_key: SecretStr | None = None
-    private_key_path: Path | None = None
-    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode] = Field(min_length=1)
     database_url: str = "sqlite:///forge.db"
     data_dir: Path = Path("forge-data")
     host: str = "127.0.0.1"
@@ -88,11 +94,6 @@ class Settings(BaseSettings):
     def _address(cls, value: Any) -> Any:
         return Address.parse(value) if isinstance(value, str) else value
 
-    @field_validator("webhook_secret", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
     @field_validator("model_prices", mode="before")
     @classmethod
     def _prices(cls, value: Any) -> Any:
@@ -133,6 +134,47 @@ class Settings(BaseSettings):
         """CONTRACT: ``/metrics`` is off by default when not bound to loopback."""
         return self.metrics if self.metrics is not None else self.host in {"127.0.0.1", "localhost", "::1"}
 
+    def make_data_dir(self) -> None:
+        """Make the folder for what Forge keeps beside the database, and see that it can be written.
+
+        :raises ConfigurationError: if that does not work.
+        """
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise _unusable(self.data_dir, "cannot be made: there is a file in its place") from None
+        except OSError as error:
+            raise _unusable(self.data_dir, f"cannot be made: {error.strerror}") from None
+        try:
+            with tempfile.TemporaryFile(dir=self.data_dir):
+                pass
+        except OSError as error:
+            raise _unusable(self.data_dir, f"cannot be written: {error.strerror}") from None
+
+
+class Settings(Installation):
+    """Everything an operator can set. Secrets are never printed."""
+
+    app_id: int = Field(gt=0)
+    private_key: SecretStr | None = None
+    private_key_path: Path | None = None
+    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode] = Field(min_length=1)
+
+    @field_validator("webhook_secret", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @property
+    def github(self) -> GitHubSettings:
+        """Where GitHub is and who we are there.
+
+        :raises ConfigurationError: if an address is not a safe one, or the key is none or cannot be read.
+        """
+        return GitHubSettings(
+            self.github_api_url, self.github_web_url, self.app_id, self.private_key_pem(), self.write_interval
+        )
+
     def private_key_pem(self) -> str:
         """The App's private key.
 
@@ -154,26 +196,12 @@ class Settings(BaseSettings):
                 "Name a file that holds the App's private key (PEM).",
             ) from None
 
-    def make_data_dir(self) -> None:
-        """Make the folder for what Forge keeps beside the database, and see that it can be written.
-
-        :raises ConfigurationError: if that does not work.
-        """
-        try:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise _unusable(self.data_dir, "cannot be made: there is a file in its place") from None
-        except OSError as error:
-            raise _unusable(self.data_dir, f"cannot be made: {error.strerror}") from None
-        try:
-            with tempfile.TemporaryFile(dir=self.data_dir):
-                pass
-        except OSError as error:
-            raise _unusable(self.data_dir, f"cannot be written: {error.strerror}") from None
-
 
 def _unusable(folder: Path, why: str) -> ConfigurationError:
     return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write.")
+
+
+AnySettings = TypeVar("AnySettings", bound=Installation)
 
 
 def load() -> Settings:
@@ -181,14 +209,64 @@ def load() -> Settings:
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
+    settings = _filled(Settings)
+    if any(len(secret.get_secret_value()) < _SHORTEST_SECRET for secret in settings.webhook_secret):
+        raise ConfigurationError(
+            f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",
+            "Make one with `openssl rand -hex 32`, and set it in the App's settings on GitHub, too.",
+        )
+    return settings
+
+
+def load_installation() -> Installation:
+    """The settings of a command that only looks into the database.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    return _filled(Installation)
+
+
+def _filled(kind: type[AnySettings]) -> AnySettings:
     try:
+        _feed_providers(_of_file(Path(_DOTENV)))
         _refuse_unknown({**EnvSettingsSource(Settings).env_vars, **DotEnvSettingsSource(Settings).env_vars})
-        return Settings()  # pyright: ignore[reportCallIssue]  # filled from the environment
+        return kind()
     except ValidationError as error:
         raise _explained(error.errors()[0]) from None
+
+
+def _of_file(file: Path) -> Mapping[str, str | None]:
+    """What ``.env`` says.
+
+    :raises ConfigurationError: if it cannot be read, or a line of it is no setting.
+    """
+    if not file.exists():
+        return {}
+    try:
+        with file.open(encoding="utf-8") as lines:
+            bindings = list(parse_stream(lines))
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text file"
-        raise ConfigurationError(f".env cannot be read: {why}.", "Give it lines of NAME=VALUE, or remove it.") from None
+        why = "it is a folder" if file.is_dir() else getattr(error, "strerror", None) or "it is not a text file"
+        advice = "Give it lines of NAME=VALUE, or remove it."
+        raise ConfigurationError(f"{file} cannot be read: {why}.", advice) from None
+    wrong = next((each for each in bindings if each.error or (each.key and each.value is None)), None)
+    if wrong is not None:
+        raise ConfigurationError(
+            f"{file} line {wrong.original.line} is not NAME=VALUE.", "Mend it, or begin it with “#” to leave it out."
+        )
+    return dotenv_values(file)
+
+
+def _feed_providers(values: Mapping[str, str | None]) -> None:
+    """Give the providers' SDKs their keys and addresses, which they look for in the environment; what is there wins."""
+    for name, value in values.items():
+        if value and _OF_PROVIDERS.fullmatch(name):
+            os.environ.setdefault(name, value)
+
+
+def provider_secrets() -> tuple[str, ...]:
+    """The providers' keys in the environment."""
+    return tuple(value for name, value in os.environ.items() if _PROVIDER_SECRET.fullmatch(name))
 
 
 def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
@@ -227,5 +305,5 @@ def _explained(mistake: ErrorDetails) -> ConfigurationError:
         case "string_pattern_mismatch":
             what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-4-5"
         case _:
-            what = str(limits.get("error", mistake["msg"]))
+            what = str(limits.get("error", mistake["msg"])).removeprefix("Value error, ")
     return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in README.md.")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import cli
+from tests.databases import fresh
 
 FORGE = [sys.executable, "-m", "bot"]
 FLAW = "import subprocess\n\n\ndef run(text):\n    return eval(text)\n"
@@ -137,3 +138,35 @@ def _config_check(content: str, file: Path, capsys: pytest.CaptureFixture[str]) 
     file.write_text(content)
     done = cli(["config", "check", str(file)], standalone_mode=False)
     return done, capsys.readouterr().out.splitlines()
+
+
+def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FORGE_")}
+    environment |= {"FORGE_APP_ID": "1", "FORGE_WEBHOOK_SECRET": "a-webhook-secret", "FORGE_PRIVATE_KEY": "nope"}
+    done = subprocess.run(
+        [*FORGE, "serve"],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "forge: FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["runs", "deliveries", "audit", "costs", "metrics", "gates", "memory list", "migrate", "halt", "resume"]
+)
+def test_the_database_is_all_that_looking_needs(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("FORGE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FORGE_DATABASE_URL", fresh("sqlite", tmp_path))
+    cli(command.split(), standalone_mode=False)
+    assert "FORGE_" not in capsys.readouterr().err

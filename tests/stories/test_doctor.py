@@ -25,7 +25,7 @@ def _github(folder: Path, monkeypatch: pytest.MonkeyPatch, permissions: Mapping[
     monkeypatch.chdir(folder / "here")
     monkeypatch.setenv("FORGE_APP_ID", str(simulator.app.id))
     monkeypatch.setenv("FORGE_PRIVATE_KEY", simulator.app.private_key_pem)
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "secret")
+    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
     return simulator
 
 
@@ -53,6 +53,17 @@ async def test_a_folder_that_cannot_be_made(github: Simulator, monkeypatch: pyte
     healthy, told = await _examined(github, monkeypatch)
     assert "✗ disk: FORGE_DATA_DIR /proc/nope cannot be made: " in told
     assert "room" not in told
+    assert not healthy
+
+
+async def test_a_key_that_is_not_there_belongs_to_the_settings(
+    github: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORGE_PRIVATE_KEY")
+    monkeypatch.setenv("FORGE_PRIVATE_KEY_PATH", "key.pem")
+    healthy, told = await _examined(github, monkeypatch)
+    assert "✗ settings: FORGE_PRIVATE_KEY_PATH key.pem cannot be read" in told
+    assert "GitHub" not in told
     assert not healthy
 
 

@@ -21,7 +21,7 @@ async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path:
             "FORGE_GITHUB_WEB_URL": github.url,
             "FORGE_APP_ID": str(github.app.id),
             "FORGE_PRIVATE_KEY": github.app.private_key_pem,
-            "FORGE_WEBHOOK_SECRET": "secret",
+            "FORGE_WEBHOOK_SECRET": "a-webhook-secret",
             "FORGE_DATABASE_URL": fresh("sqlite", tmp_path),
             "FORGE_DATA_DIR": str(tmp_path / "data"),
             "FORGE_PORT": "0",

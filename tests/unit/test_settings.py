@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from agents.models import LanguageModel, Task, Unusable
+from bot.settings import load, load_installation, provider_secrets
 from domain.errors import ConfigurationError
 
 
@@ -17,7 +18,7 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.upper().startswith("FORGE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("FORGE_APP_ID", "1")
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "secret")
+    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,8 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is no setting of Forge. README.md lists the settings"),
         ("FORGE_WEBHOOK_SECRET", "", "FORGE_WEBHOOK_SECRET is empty."),
         ("FORGE_WEBHOOK_SECRET", " , ", "FORGE_WEBHOOK_SECRET is empty."),
+        ("FORGE_WEBHOOK_SECRET", "a", "FORGE_WEBHOOK_SECRET is shorter than 16 characters"),
+        ("FORGE_WEBHOOK_SECRET", "a-webhook-secret,short", "FORGE_WEBHOOK_SECRET is shorter than 16 characters"),
         ("FORGE_APP_ID", "", "FORGE_APP_ID is empty."),
         ("FORGE_APP_ID", "mine", "FORGE_APP_ID is wrong: it must be a whole number."),
         ("FORGE_APP_ID", "0", "FORGE_APP_ID is wrong: it must be more than 0."),
@@ -66,6 +69,54 @@ def test_a_misspelt_one_in_the_file_is_named_and_others_names_are_left_alone(tmp
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(ConfigurationError, match=r"^\.env cannot be read: it is not a text file"):
         load()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("# mine\nFORGE_PORT=4000\nnonsense here\n", ".env line 3 is not NAME=VALUE."),
+        ("FORGE_PORT\n", ".env line 1 is not NAME=VALUE."),
+        ("FORGE_PORT='40\n", ".env line 1 is not NAME=VALUE."),
+    ],
+)
+def test_a_broken_line_of_the_file_is_named(
+    content: str, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / ".env").write_text(content)
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}"):
+        load()
+    assert caplog.records == []
+
+
+def test_a_folder_in_place_of_the_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    with pytest.raises(ConfigurationError, match=r"^\.env cannot be read: it is a folder\."):
+        load()
+
+
+def test_the_file_gives_the_providers_their_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "AWS_SECRET_ACCESS_KEY", "UNRELATED"):
+        monkeypatch.setenv(name, "")  # so that it is taken back after the test
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
+    assert isinstance(load().models.choose(Task.fast), Unusable)
+    (tmp_path / ".env").write_text(
+        "ANTHROPIC_API_KEY=of-the-file-1\nOPENAI_API_KEY=of-the-file-2\nexport OPENROUTER_API_KEY='of-the-file-3'\n"
+        "AWS_SECRET_ACCESS_KEY=of-the-file-4\nUNRELATED=of-the-file-5\n"
+    )
+    assert isinstance(load().models.choose(Task.fast), LanguageModel)
+    assert {"of-the-file-1", "of-the-environment", "of-the-file-3", "of-the-file-4"} <= set(provider_secrets())
+    assert {"of-the-file-2", "of-the-file-5"} & {*os.environ.values()} == set()
+
+
+def test_a_command_that_looks_needs_neither_app_nor_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORGE_WEBHOOK_SECRET")
+    monkeypatch.setenv("FORGE_APP_ID", "mine")
+    monkeypatch.setenv("FORGE_DATABASE_URL", "sqlite:///there.db")
+    assert load_installation().database_url == "sqlite:///there.db"
+    monkeypatch.setenv("FORGE_PROT", "1")
+    with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
+        load_installation()
 
 
 def test_a_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_what_is_none_is_refused(url: str) -> None:
 def test_the_setting_is_understood_or_said_to_be_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FORGE_APP_ID", "1")
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "secret")
+    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
     assert load().sandbox_proxy is None
     monkeypatch.setenv("FORGE_SANDBOX_PROXY", "http://proxy:3128")
     assert load().sandbox_proxy == Address("proxy", 3128)
