@@ -19,7 +19,7 @@ from agents.checks.toolbox import Toolbox
 from agents.models import Models
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost
-from bot.github_limits import StoredLimits
+from bot.github_limits import StoredBudget, StoredLimits
 from bot.health import Health
 from bot.metrics import Metrics
 from bot.settings import Settings, provider_secrets
@@ -165,6 +165,7 @@ def _host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
         clock,
         StoredLimits(database),
         stop=partial(halts.require_none, database),
+        budget=StoredBudget(database, clock),
     )
 
 

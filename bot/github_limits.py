@@ -1,8 +1,11 @@
-"""Lets the GitHub adapter keep its limits in the database."""
+"""Lets the GitHub adapter keep its limits, and count its writes, in the database."""
 
 from bot.github.limits import Block
-from memory import limits
+from domain.importance import Importance
+from domain.ports import Clock
+from memory import limits, pacing
 from memory.database import Database
+from safety.pacing import Rate, Turn
 
 
 class StoredLimits:
@@ -20,3 +23,15 @@ class StoredLimits:
 
     async def clear(self, installation_id: int) -> None:
         await limits.forget(self._database, installation_id)
+
+
+class StoredBudget:
+    """A ``Budget`` on the database, shared by all processes."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+        now = self._clock.now()
+        return await pacing.take(self._database, installation_id, rate, importance, now, creates=creates)

@@ -5,6 +5,7 @@ ForgeError                     source, severity, recovery
 ├── DatabaseUnavailable        nothing could be made durable: answer 503
 ├── CodeHostError              GitHub refused or failed
 │   ├── RateLimited            wait until a known moment, durably
+│   ├── LeftOut                a write that only informs, where others go first: go on without it
 │   ├── Unavailable            5xx, time-out, reset: the effect may have happened
 │   ├── Unauthorized           credentials are not accepted (any more)
 │   ├── Forbidden              the App lacks a permission
@@ -83,7 +84,7 @@ class CodeHostError(ForgeError):
 
 
 class RateLimited(CodeHostError):
-    """GitHub asked us to wait.
+    """GitHub asked us to wait, or would if we wrote any faster.
 
     :param until: the moment, in UTC, before which no request may be made.
     """
@@ -94,6 +95,13 @@ class RateLimited(CodeHostError):
     def __init__(self, message: str, until: datetime) -> None:
         super().__init__(message)
         self.until = until
+
+
+class LeftOut(CodeHostError):
+    """A write that only informs was not made, because too many others go before it."""
+
+    severity = Severity.warning
+    recovery = Recovery.fallback
 
 
 class Unavailable(CodeHostError):

@@ -227,6 +227,16 @@ class LimitRow(Base):
     streak: Mapped[int]
 
 
+class WriteBudgetRow(Base):
+    """Until when the writes of an installation use up the rate at which it may write (0: the App itself)."""
+
+    __tablename__ = "write_budgets"
+
+    installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    writes: Mapped[datetime]
+    content: Mapped[datetime]  # of those that create content
+
+
 class DismissalRow(Base):
     """A finding that a person with write access called wrong. It lasts until it is taken back."""
 

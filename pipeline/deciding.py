@@ -11,6 +11,7 @@ from domain.runs import RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
 from memory import gates, grants, ledger, runs
 from pipeline import configuration
+from pipeline.gates import show_outcome
 from pipeline.services import Services
 from pipeline.standing import Standing, look
 from safety.authority import Facts, authorise, waived
@@ -143,6 +144,7 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
     :raises CodeHostError: if GitHub does not say who they are; that is never a permission (T-P10).
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
+        await show_outcome(services, gate)
         return gate_replies.decided(gate)
     stale = _stale(gate, saying) if gate.is_waiting else None
     if stale is not None:
@@ -166,6 +168,7 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
     state = GateState.approved if approves else GateState.rejected
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
+        await show_outcome(services, decided.gate)
         return gate_replies.decided(decided.gate)
     return gate_replies.too_late(decided.gate)
 

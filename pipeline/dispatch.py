@@ -29,6 +29,7 @@ from domain.commands import (
 )
 from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, RateLimited, Superseded
 from domain.gates import Choice, Gate
+from domain.importance import Importance, writing
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import AskReview, Verb
@@ -336,7 +337,8 @@ class Dispatch:
             self._services.database, run.repository.id, run.number, self._services.clock.now()
         )
         try:
-            await open_sign(self._services, run)
+            with writing(Importance.informing):
+                await open_sign(self._services, run)
         except (CodeHostError, Halted, Superseded) as error:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None

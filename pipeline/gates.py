@@ -5,10 +5,10 @@ from datetime import datetime
 
 import structlog
 
-from domain.errors import CodeHostError
+from domain.errors import CodeHostError, Halted, Superseded
 from domain.gates import Gate, GateRequest, GateState
 from domain.runs import Run
-from memory import gates, spend
+from memory import gates, runs, spend
 from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
@@ -48,6 +48,21 @@ async def show(services: Services, run: Run, gate: Gate) -> Gate:
 async def show_all(services: Services, run: Run) -> Sequence[Gate]:
     """Bring all that a run asked up to date on GitHub; what it asked."""
     return [await show(services, run, gate) for gate in await gates.of_run(services.database, run.id)]
+
+
+async def show_outcome(services: Services, gate: Gate) -> None:
+    """Show at once how a gate was decided: its run may have to wait for a place. Where that does not work it shows it.
+
+    May be repeated.
+    """
+    run = await runs.get(services.database, gate.run_id)
+    if run is None:
+        return
+    spent = (await spend.of_run(services.database, run.id)).amount
+    try:
+        await services.publisher.show_outcome(run, gate, spent)
+    except (CodeHostError, Halted, Superseded) as error:
+        log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
 
 async def show_void(services: Services, run: Run) -> None:

@@ -10,8 +10,9 @@ from pydantic import JsonValue
 from domain import gate_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
-from domain.errors import CodeHostError, Halted, RateLimited
+from domain.errors import CodeHostError, Halted, LeftOut, RateLimited
 from domain.gates import SLICED
+from domain.importance import Importance, writing
 from domain.money import Use
 from domain.replies import Answer
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
@@ -419,7 +420,7 @@ class Obedience:
 
     async def _react(self, reaction: Reaction) -> JsonValue:
         """Show that the comment was seen. A halt does not keep a decision waiting for that: it may have a deadline."""
-        with contextlib.suppress(Halted):
+        with contextlib.suppress(Halted, LeftOut), writing(Importance.informing):
             await self._services.host.react(self._command.repository, self._command.comment, reaction)
         return None
 

@@ -15,6 +15,7 @@ from domain.conversation import CommentKind
 from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.gates import CHECK_ID, Choice, Gate, GateState
+from domain.importance import Importance, writing
 from domain.markers import Markers
 from domain.neutral import visible
 from domain.ports import Clock, CodeHost
@@ -163,6 +164,14 @@ class Publisher:
         await gates.shown(self.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
         return gate
 
+    async def show_outcome(self, run: Run, gate: Gate, spent: int) -> None:
+        """Show how a gate was decided in its check, which somebody waits for; the rest is the run's to show.
+
+        :raises Superseded: if another run owns the pull request.
+        """
+        if gate.check_id is not None:
+            await self._gate_check(run, gate, spent)
+
     async def close_gate(self, gate: Gate, spent: int, *, with_comment: bool) -> None:
         """Show that a gate is void although its run owns the pull request no more."""
         await self.refresh_gate(gate, spent)
@@ -187,7 +196,8 @@ class Publisher:
             return await host.create_comment(*where, outgoing(gate_texts.escalation(gate, spent, marker)))
 
         async def label() -> int:
-            await host.add_label(*where, gate_texts.ESCALATED_LABEL)
+            with writing(Importance.tidying):
+                await host.add_label(*where, gate_texts.ESCALATED_LABEL)
             return _UNNUMBERED
 
         await self._once(run, f"escalate {gate.id}", "label", _no_trace, label)

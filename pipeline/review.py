@@ -1,5 +1,6 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
+import contextlib
 from collections.abc import Collection, Sequence
 from typing import cast
 
@@ -8,9 +9,10 @@ from pydantic import JsonValue
 
 from agents.reviewer import Checked
 from domain import gate_texts, ladder_texts, texts
-from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
+from domain.errors import Forbidden, ForgeError, LeftOut, NotFound, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
+from domain.importance import Importance, writing
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
@@ -138,7 +140,8 @@ class ReviewRun(Running):
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         await self._retire_others()
         if not await self._publisher.is_concluded(self._run):
-            await open_sign(self._services, self._run)  # if it could not be before
+            with contextlib.suppress(LeftOut), writing(Importance.informing):
+                await open_sign(self._services, self._run)  # if it could not be before
             step = f"started {self._journal.workflow_id}"
             await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.tell)
         return None
@@ -214,7 +217,8 @@ class ReviewRun(Running):
         if review is None or not await runs.is_current(self._services.database, self._run):
             return []
         try:
-            settled = await threads.settle(self._services, self._run, review, gone)
+            with writing(Importance.tidying):
+                settled = await threads.settle(self._services, self._run, review, gone)
             is_fork = settings.pull_request.is_from_fork(self._run.repository.id)
             mirror = self._drawing.mirror
             await signals.note(self._services, self._run, review, mirror, settled=settled, is_fork=is_fork)

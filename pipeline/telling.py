@@ -5,6 +5,7 @@ import asyncio
 import structlog
 
 from domain.errors import ForgeError
+from domain.importance import Importance, writing
 from domain.runs import Run
 from memory import halts, runs
 from memory.database import Database
@@ -63,7 +64,8 @@ class Telling:
         try:
             await halts.require_none(self._database)
             if await runs.is_current(self._database, self._run):
-                await write()
+                with writing(Importance.informing):
+                    await write()
         except ForgeError as error:
             log.info("progress.untold", run=self._run.id, error=str(error))
         except Exception:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -52,6 +52,7 @@ class Fault:
     status: int = 500
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     message: str = "Server Error"
+    errors: tuple[Any, ...] = ()  # beside the message, as of a 422
     delay: float = 0.0
     fired: int = 0
 
@@ -78,10 +79,11 @@ class Faults:
         status: int = 500,
         headers: Mapping[str, str] | None = None,
         message: str = "Server Error",
+        errors: Sequence[Any] = (),
         delay: float = 0.0,
     ) -> Fault:
         """Inject a fault into requests whose path (without the API prefix) matches; `times=None` for ever."""
-        fault = Fault(kind, method, path, times, skip, status, dict(headers or {}), message, delay)
+        fault = Fault(kind, method, path, times, skip, status, dict(headers or {}), message, tuple(errors), delay)
         self._faults.append(fault)
         return fault
 

@@ -319,7 +319,8 @@ def cut(request: web.BaseRequest) -> web.Response:
 
 
 def _faulty(fault: Fault) -> Answer:
-    return Answer(fault.status, {"message": fault.message}, dict(fault.headers))
+    errors = {"errors": [*fault.errors]} if fault.errors else {}
+    return Answer(fault.status, {"message": fault.message, **errors}, dict(fault.headers))
 
 
 def _redirect(refusal: Refusal, info: RequestInfo) -> dict[str, str]:

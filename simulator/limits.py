@@ -74,5 +74,7 @@ class RateLimits:
 
     def _secondary(self) -> Refusal:
         headers = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+        if self.secondary_status == 422:  # as for a mistake in what was sent, and without a word on when to come again
+            return Refusal(422, "Validation Failed", [{"resource": "PullRequestReview", "code": "abuse"}])
         message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
         return Refusal(self.secondary_status, message, headers=headers)

@@ -13,7 +13,7 @@ from bot.github.etags import EtagCache
 from bot.github.exchange import Credential, Exchange, content
 from bot.github.graphql import Document, address, outcome
 from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
-from bot.github.pacing import Sleep, WriteLanes, patiently
+from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, patiently
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import APP, AppSignature, InstallationTokens
 from bot.github.transport import Answer, Call, Kept, Transport
@@ -37,10 +37,17 @@ class Client:
     """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped.
 
     :param stop: asked right before every write.
+    :param budget: counts the writes of each installation; None: those of this process only.
     """
 
     def __init__(
-        self, settings: GitHubSettings, clock: Clock, limits: LimitStore, sleep: Sleep, stop: Stop = never
+        self,
+        settings: GitHubSettings,
+        clock: Clock,
+        limits: LimitStore,
+        sleep: Sleep,
+        stop: Stop = never,
+        budget: Budget | None = None,
     ) -> None:
         self._api_url = settings.api_url
         self._sleep = sleep
@@ -52,7 +59,7 @@ class Client:
         self._signature = AppSignature(settings, clock)
         self.tokens = InstallationTokens(settings, self._exchange, self._signature, clock, sleep)
         self._etags = EtagCache()
-        self._lanes = WriteLanes(settings.write_interval_s, clock, sleep)
+        self._lanes = WriteLanes(settings.write_interval_s, clock, sleep, budget or InMemoryBudget(clock))
         self._reads = asyncio.Semaphore(CONCURRENT_READS)
 
     async def aclose(self) -> None:
@@ -94,7 +101,7 @@ class Client:
         """
         call = Call(purpose, method, self._url(path))
         await self._gate.check(APP)
-        async with self._lanes.turn(APP):
+        async with self._lanes.turn(APP, Write.to(method, path)):
             await self._sleep_if_low(APP)
             await self._exchange.send(APP, call, self._signature.credential())
 
@@ -157,7 +164,7 @@ class Client:
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return content(await self._in_turn(installation_id, call), purpose)[0]
+        return content(await self._in_turn(installation_id, call, Write.to(method, path)), purpose)[0]
 
     async def attempt(
         self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue, refusals: Collection[int]
@@ -167,7 +174,7 @@ class Client:
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return await self._in_turn(installation_id, call, refusals)
+        return await self._in_turn(installation_id, call, Write.to(method, path), refusals)
 
     async def graphql(
         self, installation_id: int, document: Document, variables: Mapping[str, JsonValue], purpose: str
@@ -179,7 +186,8 @@ class Client:
         body = json.dumps({"query": document.text, "variables": dict(variables)}).encode()
         call = Call(purpose, "POST", address(self._api_url), body)
         if document.is_mutation:
-            return await self._graphql_data(installation_id, call, await self._in_turn(installation_id, call))
+            answer = await self._in_turn(installation_id, call, Write())  # none of ours creates content
+            return await self._graphql_data(installation_id, call, answer)
 
         async def read() -> object:
             return await self._graphql_data(installation_id, call, await self._read(installation_id, call))
@@ -193,9 +201,9 @@ class Client:
             raise await self._gate.limited(installation_id, limit)
         return data
 
-    async def _in_turn(self, installation_id: int, call: Call, refusals: Collection[int] = ()) -> Answer:
+    async def _in_turn(self, installation_id: int, call: Call, write: Write, refusals: Collection[int] = ()) -> Answer:
         await self._gate.check(installation_id)
-        async with self._lanes.turn(installation_id):
+        async with self._lanes.turn(installation_id, write):
             await self._sleep_if_low(installation_id)
             await self._stop()
             return await self._authorised(installation_id, call, refusals=refusals)

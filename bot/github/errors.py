@@ -48,6 +48,13 @@ def words(answer: Answer) -> str:
     return quoted(said) or _phrase(answer.status)
 
 
+def codes(answer: Answer) -> set[str]:
+    """The codes of the mistakes that GitHub names in a 422."""
+    errors = _json_object(answer.body).get("errors")
+    items = cast("list[object]", errors) if isinstance(errors, list) else []
+    return {_text(cast("dict[str, object]", item).get("code")) for item in items if isinstance(item, dict)}
+
+
 def quoted(text: str) -> str:
     """Foreign text as it may stand in our messages: one line, bounded, secrets taken out."""
     line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()

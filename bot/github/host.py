@@ -15,7 +15,7 @@ from bot.github.deliveries import GitHubDeliveries
 from bot.github.errors import unexpected
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
-from bot.github.pacing import Sleep
+from bot.github.pacing import Budget, Sleep
 from bot.github.payloads import (
     ROLES,
     AnnotatedShown,
@@ -50,6 +50,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     :param limits: where GitHub's orders to wait are kept across restarts.
     :param sleep: waits the given seconds; another one in tests.
     :param stop: asked right before every write; raises when none may be made any more (invariant 12).
+    :param budget: counts the writes of each installation; None: those of this process only.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         limits: LimitStore,
         sleep: Sleep = asyncio.sleep,
         stop: Stop = never,
+        budget: Budget | None = None,
     ) -> None:
-        super().__init__(Client(settings, clock, limits, sleep, stop))
+        super().__init__(Client(settings, clock, limits, sleep, stop, budget))
         self._settings = settings
         self.deliveries = GitHubDeliveries(self._client, settings.api_url)
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from gidgethub.sansio import RateLimit
 
-from bot.github.errors import words
+from bot.github.errors import codes, words
 from bot.github.transport import Answer
 from domain.errors import RateLimited
 from domain.ports import Clock
@@ -81,7 +81,15 @@ class Limit:
 
 
 def limit_in(answer: Answer, now: datetime) -> Limit | None:
-    """The primary or secondary rate limit an answer speaks of, if it does."""
+    """The primary or secondary rate limit an answer speaks of, if it does.
+
+    For too much content GitHub answers 422, too, as for a mistake in it
+    (https://github.com/octokit/plugin-throttling.js/issues/775).
+    """
+    if answer.status == 422:
+        said = words(answer)
+        is_limit = "abuse" in codes(answer) or "submitted too quickly" in said.lower()
+        return Limit(said, _retry_after(answer.headers, now)) if is_limit else None
     if answer.status not in {403, 429}:
         return None
     moments = (_retry_after(answer.headers, now), _reset_if_spent(answer.headers))

@@ -1,24 +1,40 @@
-"""Serialises the writes of an installation and leaves time between them; repeats reads that failed in passing.
+"""Gives the writes of an installation their turns: one at a time, what is awaited first, no faster than GitHub wants.
 
-GitHub, "Best practices for using the REST API": make requests serially, and leave at least a second between writes.
+GitHub, "Best practices for using the REST API": make requests serially, and leave at least a second between many
+writes. Reads that failed in passing are repeated.
 """
 
 import asyncio
+import contextlib
+import itertools
 import random
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TypeVar
+from datetime import timedelta
+from typing import Protocol, TypeVar
 
-from domain.errors import Unavailable
+from domain.errors import LeftOut, RateLimited, Unavailable
+from domain.importance import Importance, current
 from domain.ports import Clock
+from safety.pacing import PER_MINUTE, Rate, Spent, Turn, turn
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
 READ_REPEATS = 2
 FIRST_BACKOFF_S = 0.5
+PATIENCE = {
+    Importance.awaited: timedelta(seconds=15),
+    Importance.tidying: timedelta(seconds=15),
+    Importance.informing: timedelta(seconds=1),
+}
+"""How long a write waits on the spot. Then what only informs is left out, and the rest comes again: whoever waits for
+a turn keeps one of the few places for work meanwhile, and another installation may need it."""
+
+_CONTENT = re.compile(r"/(issues|pulls|comments|replies|reviews)$")
+_REPOSITORY = re.compile(r"^repos/[^/]+/[^/]+")
 
 
 async def patiently(read: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
@@ -31,37 +47,162 @@ async def patiently(read: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
     return await read()
 
 
-@dataclass
+@dataclass(frozen=True)
+class Write:
+    """What the order of writes goes by.
+
+    :param repository: the repository it is about; empty where its address does not say.
+    :param creates: it creates content, in GitHub's sense.
+    """
+
+    repository: str = ""
+    creates: bool = False
+
+    @classmethod
+    def to(cls, method: str, path: str) -> "Write":
+        """A request to a path of the REST API."""
+        found = _REPOSITORY.match(path)
+        creates = method == "POST" and _CONTENT.search(path) is not None
+        return cls(found.group() if found else "", creates)
+
+
+class Budget(Protocol):
+    """Counts the writes of each installation, for all processes."""
+
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+        """Whether a write may be made now; then it is counted."""
+        ...
+
+
+class InMemoryBudget:
+    """A ``Budget`` that ends with the process: for the command line and tests."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._spent: dict[int, Spent] = {}
+
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+        now = self._clock.now()
+        asked = turn(self._spent.get(installation_id, Spent(now, now)), rate, importance, now, creates=creates)
+        self._spent[installation_id] = asked.spent
+        return asked
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """Somebody who has a write to make."""
+
+    write: Write
+    importance: Importance
+    number: int
+
+
+@dataclass(eq=False)
 class _Lane:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    started: datetime | None = None
+    """The writes of one installation in this process.
+
+    :param served: when each repository that has something to write had its last turn, as a number that grows.
+    """
+
+    waiting: list[_Waiting] = field(default_factory=list["_Waiting"])
+    served: dict[str, int] = field(default_factory=dict[str, int])
+    busy: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def first(self) -> _Waiting:
+        """Who is next: what matters most; of that, of the repository that was served the longest time ago."""
+        return min(
+            self.waiting, key=lambda each: (each.importance, self.served.get(each.write.repository, 0), each.number)
+        )
+
+    def tell(self) -> None:
+        """Let everybody who waits look again."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def leave(self, one: _Waiting) -> None:
+        self.waiting.remove(one)
+        if not self.waiting:
+            self.served.clear()
+        self.tell()
 
 
 class WriteLanes:
-    """One lane per installation: one write at a time, its start at least ``interval_s`` after the last one's.
+    """One lane per installation: one write at a time, as often as its rate allows.
 
-    Writes of other processes are not seen here; the outbox hands an installation's writes to one worker at a time.
+    Another process has lanes of its own, and the same budget.
+
+    :param interval_s: seconds between two writes of an installation once its burst is used up; 0: no pauses at all.
     """
 
-    def __init__(self, interval_s: float, clock: Clock, sleep: Sleep) -> None:
-        self._interval_s = interval_s
+    def __init__(self, interval_s: float, clock: Clock, sleep: Sleep, budget: Budget) -> None:
+        self._rate = Rate(timedelta(seconds=interval_s)) if interval_s > 0 else None
         self._clock = clock
         self._sleep = sleep
+        self._budget = budget
         self._lanes: dict[int, _Lane] = {}
+        self._numbers = itertools.count(1)
 
     @asynccontextmanager
-    async def turn(self, installation_id: int) -> AsyncGenerator[None, None]:
-        """Waits for its turn; the lane is held until the write is over."""
-        lane = self._lanes.setdefault(installation_id, _Lane())
-        async with lane.lock:
-            await self._keep_distance(lane)
-            lane.started = self._clock.now()
-            yield
+    async def turn(self, installation_id: int, write: Write) -> AsyncGenerator[None]:
+        """Waits for its turn; the lane is held until the write is over.
 
-    async def _keep_distance(self, lane: _Lane) -> None:
-        if lane.started is None:
+        :raises LeftOut: it only informs, and others go before it.
+        :raises RateLimited: there is so much to write that it should be tried again later.
+        """
+        lane = self._lanes.setdefault(installation_id, _Lane())
+        one = _Waiting(write, current(), next(self._numbers))
+        lane.waiting.append(one)
+        try:
+            await self._come_first(installation_id, lane, one)
+            try:
+                yield
+            finally:
+                lane.busy = False
+        finally:
+            lane.leave(one)
+
+    async def _come_first(self, installation_id: int, lane: _Lane, one: _Waiting) -> None:
+        """Take the lane once nobody goes before this one and the budget has a write left."""
+        began = self._clock.now()
+        while True:
+            if lane.busy or lane.first() is not one:
+                await self._until_changed(lane, one)
+            else:
+                lane.busy = True
+                wait = await self._asked(installation_id, lane, one)
+                if not wait:
+                    lane.served[one.write.repository] = next(self._numbers)
+                    return
+                lane.tell()
+                self._require_patience(lane, one, self._clock.now() - began + wait)
+                await self._sleep(wait.total_seconds())
+            self._require_patience(lane, one, self._clock.now() - began)
+
+    async def _asked(self, installation_id: int, lane: _Lane, one: _Waiting) -> timedelta:
+        """How long the budget has no write left; without a wait the lane stays taken."""
+        granted = False
+        try:
+            wait = timedelta()
+            if self._rate is not None:
+                creates = one.write.creates
+                wait = (await self._budget.take(installation_id, self._rate, one.importance, creates=creates)).wait
+            granted = not wait
+            return wait
+        finally:
+            lane.busy = granted
+
+    async def _until_changed(self, lane: _Lane, one: _Waiting) -> None:
+        """Wait until the lane may be this one's, or its patience is over."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(lane.changed.wait(), PATIENCE[one.importance].total_seconds())
+
+    def _require_patience(self, lane: _Lane, one: _Waiting, waited: timedelta) -> None:
+        """:raises LeftOut, RateLimited: it waited, or would wait, for too long."""
+        if self._rate is None or waited <= PATIENCE[one.importance]:
             return
-        since = (self._clock.now() - lane.started).total_seconds()
-        gap = self._interval_s - max(since, 0.0)  # a clock set back must not lengthen the pause
-        if gap > 0:
-            await self._sleep(gap)
+        if one.importance is Importance.informing:
+            raise LeftOut("There is much to write to GitHub, and this only informs.")
+        before = sum(other.importance <= one.importance for other in lane.waiting)
+        until = self._clock.now() + self._rate.interval * before
+        raise RateLimited(f"Forge has much to write here; GitHub wants {PER_MINUTE} writes a minute at most.", until)

@@ -20,7 +20,7 @@ class GitHubSettings:
     :param web_url: ``https://github.com``, or ``https://HOST``.
     :param app_id: number of the App.
     :param private_key: the App's RSA key in PEM.
-    :param write_interval_s: seconds between the starts of two writes of one installation; 0 for none.
+    :param write_interval_s: seconds between two writes of one installation once a burst is used up; 0: no pauses.
     :raises ConfigurationError: an address is not a safe one, or the key is not an RSA key.
     """
 

@@ -266,7 +266,7 @@ async def test_a_spent_budget_waits_for_its_reset(stage: Stage) -> None:
     assert (await stage.host.pull_request(stage.repository, 1)).number == 1
 
 
-@pytest.mark.parametrize(("status", "retry_after", "wait"), [(403, 90, 90), (429, None, 60)])
+@pytest.mark.parametrize(("status", "retry_after", "wait"), [(403, 90, 90), (429, None, 60), (422, None, 60)])
 async def test_a_secondary_limit_is_waited_out(stage: Stage, status: int, retry_after: int | None, wait: int) -> None:
     limits = stage.sim.api.limits
     limits.content_writes_per_minute, limits.secondary_status, limits.retry_after = 1, status, retry_after

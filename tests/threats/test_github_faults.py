@@ -106,6 +106,26 @@ async def test_g2_429_without_a_moment(told: Story) -> None:
 
 
 @ONE
+@pytest.mark.parametrize(
+    ("message", "errors"),
+    [
+        ("Validation Failed", [{"resource": "PullRequestReview", "code": "abuse"}]),
+        ("Unprocessable Entity", ["was submitted too quickly"]),
+    ],
+)
+async def test_g2_too_much_content_keeps_its_comments_inline(told: Story, message: str, errors: list[object]) -> None:
+    """GitHub says so as it says that a position is wrong; a review without its comments would be the answer to that."""
+    repository, alice, head = await proposed(told)
+    told.github.faults.add(kind="before", method="POST", path=REVIEW, status=422, message=message, errors=errors)
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("waiting", "rate_limited")
+    told.clock.move(seconds=61)
+    await assert_reviewed(told, repository, pull, head)
+
+
+@ONE
 async def test_g2_primary_limit(told: Story) -> None:
     repository, alice, head = await proposed(told)
     [installation] = told.github.world.installations.values()

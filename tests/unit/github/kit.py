@@ -14,12 +14,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits, LimitStore
+from bot.github.pacing import InMemoryBudget
 from bot.github.settings import GitHubSettings
 from domain.runs import RepositoryRef
 
 API = "https://api.github.com"
 HEAD = "a" * 40
 BASE = "b" * 40
+BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 REPO = RepositoryRef(installation_id=7, id=99, owner="acme", name="app")
 OTHER_INSTALLATION = RepositoryRef(installation_id=8, id=99, owner="acme", name="app")
 
@@ -30,7 +32,7 @@ PUBLIC_PEM = _key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPu
 
 @dataclass
 class MovableClock:
-    at: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    at: datetime = BEGAN
 
     def now(self) -> datetime:
         return self.at
@@ -61,18 +63,20 @@ class Kit:
     sleeps: Sleeps
     limits: LimitStore = field(default_factory=InMemoryLimits)
     write_interval_s: float = 0
+    budget: InMemoryBudget = field(init=False)
     tokens: list[str] = field(default_factory=list[str])
     host: GitHubHost = field(init=False)
 
     def __post_init__(self) -> None:
+        self.budget = InMemoryBudget(self.clock)
         self.token_route = self.github.post(path__regex=r"/app/installations/\d+/access_tokens")
         self.token_route.mock(side_effect=self._mint)
         self.restart()
 
     def restart(self) -> None:
-        """A new process: everything is forgotten except what the limit store keeps."""
+        """A new process: everything is forgotten except what the database would keep."""
         settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s)
-        self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps)
+        self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
 
     def sent(self, route: respx.Route | None = None) -> list[httpx.Request]:
         """The requests so far that a route, or any route, answered."""

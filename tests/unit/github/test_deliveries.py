@@ -67,13 +67,13 @@ async def test_asking_is_never_repeated_and_takes_its_time(kit: Kit) -> None:
     kit.write_interval_s = 1
     kit.restart()
     route = kit.github.post(path__regex=rf"{LOG}/\d+/attempts")
-    route.mock(side_effect=[httpx.Response(202), httpx.Response(202), httpx.Response(502)])
-    await kit.host.deliveries.redeliver(1)
-    await kit.host.deliveries.redeliver(2)
+    route.mock(side_effect=[*[httpx.Response(202)] * 21, httpx.Response(502)])
+    for number in range(21):
+        await kit.host.deliveries.redeliver(number)
     with pytest.raises(Unavailable):
-        await kit.host.deliveries.redeliver(3)
-    assert route.call_count == 3
-    assert kit.sleeps.seconds == [1, 1]
+        await kit.host.deliveries.redeliver(21)
+    assert route.call_count == 22
+    assert kit.sleeps.seconds == [1, 1]  # after a burst of 20
 
 
 async def test_a_limit_of_the_app_holds(kit: Kit) -> None:

@@ -1,6 +1,7 @@
 """Rate limits: a durable wait and no hammering (T-G2)."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -113,6 +114,22 @@ async def test_a_plain_403_is_no_limit(kit: Kit) -> None:
     kit.github.get(PULL).respond(403, json={"message": message}, headers=headers)
     with pytest.raises(Forbidden, match=message):
         await kit.host.pull_request(REPO, 1)
+
+
+@pytest.mark.parametrize(
+    ("errors", "is_limit"),
+    [
+        ([{"resource": "PullRequestReview", "code": "abuse"}], True),
+        (["was submitted too quickly"], True),
+        ([{"resource": "PullRequestReview", "field": "path", "code": "invalid"}], False),
+        (["Pull request review thread line must be part of the diff"], False),
+        ([{"code": 7}, None, "abuse"], False),
+        ("abuse", False),
+    ],
+)
+def test_a_422_for_too_much_content_is_a_limit(errors: object, is_limit: bool) -> None:
+    body = json.dumps({"message": "Validation Failed", "errors": errors}).encode()
+    assert (limit_in(Answer(422, {}, body), NOW) is not None) == is_limit
 
 
 async def test_reads_slow_down_when_few_requests_remain(kit: Kit) -> None:

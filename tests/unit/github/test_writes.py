@@ -1,13 +1,15 @@
-"""Writes: one at a time, with distance, never repeated (T-G1)."""
+"""Writes: one at a time, what is awaited first, no faster than GitHub wants, never repeated (T-G1)."""
 
 import asyncio
+from datetime import timedelta
 
 import httpx
 import pytest
 
-from domain.errors import NotFound, RateLimited, Unavailable, Unprocessable
+from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
+from domain.importance import Importance, writing
 from domain.pulls import DraftReview, InlineComment
-from tests.unit.github.kit import API, HEAD, OTHER_INSTALLATION, REPO, Kit, in_turn
+from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"
 REVIEW = DraftReview(
@@ -30,20 +32,101 @@ async def test_a_write_is_never_repeated(kit: Kit, fault: httpx.Response | Excep
     assert route.call_count == 1
 
 
-async def test_writes_of_an_installation_keep_their_distance(kit: Kit) -> None:
-    kit.write_interval_s = 1.0
-    kit.restart()
+def timed(kit: Kit, path: str = REVIEWS, takes: float = 0.25) -> list[float]:
+    """When each write to this path began, in seconds from now; each takes some time."""
     starts: list[float] = []
+    began = kit.clock.now().timestamp()
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        starts.append(kit.clock.now().timestamp())
-        kit.clock.advance(0.25)
+    def answer(_request: httpx.Request) -> httpx.Response:
+        starts.append(round(kit.clock.now().timestamp() - began, 3))
+        kit.clock.advance(takes)
         return httpx.Response(200, json={"id": 1})
 
-    kit.github.post(REVIEWS).mock(side_effect=answer)
-    began = kit.clock.now().timestamp()
-    await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(3)))
-    assert [start - began for start in starts] == [0.0, 1.0, 2.0]
+    kit.github.post(path).mock(side_effect=answer)
+    return starts
+
+
+async def test_writes_come_in_a_burst_and_then_at_the_steady_rate(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    starts = timed(kit, takes=0)
+    await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(25)))
+    assert starts == [0.0] * 20 + [1.0, 2.0, 3.0, 4.0, 5.0]
+    kit.clock.advance(3)  # three more are there
+    starts.clear()
+    await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(5)))
+    assert starts == [8.0, 8.0, 8.0, 9.0, 10.0]
+
+
+async def test_another_process_has_the_same_budget(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    other = kit.host
+    kit.restart()
+    starts = timed(kit, takes=0)
+    await asyncio.gather(*(host.create_review(REPO, 1, REVIEW) for host in (other, kit.host) for _ in range(11)))
+    assert len([start for start in starts if start == 0.0]) == 20
+    assert max(starts) == 2.0
+
+
+async def test_what_is_awaited_goes_first_and_what_informs_is_left_out(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    done: list[str] = []
+
+    async def write(what: str, importance: Importance) -> None:
+        with writing(importance):
+            try:
+                await kit.host.create_review(REPO, 1, REVIEW)
+            except LeftOut:
+                what += " left out"
+        done.append(what)
+
+    timed(kit, takes=0)
+    kinds = (("tidied", Importance.tidying), ("shown", Importance.informing), ("answered", Importance.awaited))
+    await asyncio.gather(*(write(*kinds[2]) for _ in range(20)))
+    done.clear()
+    await asyncio.gather(*(write(*kind) for kind in kinds))
+    assert [each for each in done if each != "shown left out"] == ["answered", "tidied"]
+    assert len(done) == 3
+
+
+async def test_a_flood_in_one_repository_does_not_keep_another_waiting(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    flood = timed(kit, takes=0)
+    await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(20)))
+    flooding = [asyncio.create_task(kit.host.create_review(REPO, 1, REVIEW)) for _ in range(12)]
+    await asyncio.sleep(0)
+    other = timed(kit, "/repos/acme/quiet/pulls/1/reviews", takes=0)
+    await kit.host.create_review(REPO.model_copy(update={"name": "quiet"}), 1, REVIEW)
+    assert other == [1.0] or other == [2.0]
+    await asyncio.gather(*flooding)
+    assert len(flood) == 32
+
+
+async def test_who_would_wait_for_long_comes_again_later(kit: Kit) -> None:
+    """It must not keep one of the places for work meanwhile."""
+    kit.write_interval_s = 1.0
+    kit.restart()
+    starts = timed(kit, takes=0)
+    writes = [kit.host.create_review(REPO, 1, REVIEW) for _ in range(60)]
+    ended = await asyncio.gather(*writes, return_exceptions=True)
+    late = [each for each in ended if isinstance(each, RateLimited)]
+    assert (len(starts), len(late)) == (35, 25)
+    assert all(each.until > kit.clock.now() for each in late)
+
+
+async def test_an_hour_has_no_more_content_than_github_allows(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    starts = timed(kit, takes=0)
+    while kit.clock.now() < BEGAN + timedelta(hours=1):
+        try:
+            await kit.host.create_review(REPO, 1, REVIEW)
+        except RateLimited as limit:
+            kit.clock.advance((limit.until - kit.clock.now()).total_seconds())
+    assert 490 <= len(starts) <= 500
 
 
 async def test_writes_of_an_installation_are_one_at_a_time_and_installations_independent(kit: Kit) -> None:

@@ -1,0 +1,77 @@
+"""Decides whether an installation may write to GitHub now: a burst at once, then the steady rate GitHub names.
+
+GitHub, "Rate limits for the REST API": at most 80 requests that create content a minute and 500 an hour, 900 points a
+minute, of which a write costs 5; "Best practices": at least a second between writes where there are many of them. It
+does not say which writes create content. Here all count against the 80 of a minute, which is less than half of the
+900 points; only those that tell people something (issues, pull requests, their comments and reviews) count against
+the 500 of an hour, as GitHub marks those in its reference: "creating content too quickly".
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from domain.importance import Importance
+
+PER_MINUTE = 80
+PER_HOUR = 500
+LARGEST_BURST = 20
+CONTENT_INTERVAL = timedelta(seconds=10)
+CONTENT_BURST = PER_HOUR - int(timedelta(hours=1) / CONTENT_INTERVAL)
+RESERVED = 0.5  # of a burst: what only informs leaves that much to what somebody waits for
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How fast one installation may write.
+
+    :param interval: between two writes, once the burst is used up.
+    """
+
+    interval: timedelta
+
+    @property
+    def burst(self) -> int:
+        """Writes at once, so that with the steady rate no minute has more than GitHub allows."""
+        steady = int(timedelta(minutes=1) / self.interval)
+        return max(1, min(LARGEST_BURST, PER_MINUTE - steady))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Until when the writes so far use up the steady rate, in UTC: of all writes, and of those that create content."""
+
+    writes: datetime
+    content: datetime
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Whether a write may be made.
+
+    :param wait: before asking again; zero: it may be made, and ``spent`` counts it.
+    """
+
+    wait: timedelta
+    spent: Spent
+
+
+def turn(spent: Spent, rate: Rate, importance: Importance, now: datetime, *, creates: bool) -> Turn:
+    """Whether a write may be made now, after those that were made.
+
+    :param creates: it creates content, in GitHub's sense.
+    """
+    kept = int(rate.burst * RESERVED) if importance is Importance.informing else 0
+    writes = _after(spent.writes, rate.interval, rate.burst, now)
+    content = _after(spent.content, CONTENT_INTERVAL, CONTENT_BURST, now) if creates else spent.content
+    waits = [writes - now - rate.interval * (rate.burst - kept)]
+    if creates:
+        waits.append(content - now - CONTENT_INTERVAL * CONTENT_BURST)
+    wait = max(waits)
+    if wait > timedelta():
+        return Turn(wait, spent)
+    return Turn(timedelta(), Spent(writes, content))
+
+
+def _after(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
+    """What is spent with one more. A clock that was set back must not make anybody wait for longer than for a burst."""
+    return min(max(spent, now), now + interval * burst) + interval

@@ -1,0 +1,178 @@
+"""How long people wait for what Forge writes: a verdict, a gate's outcome, alone and while much is written.
+
+As deployed: SQLite, the pace of writes that GitHub wants, two looks a fifth of a second apart. GitHub is the simulator
+on this machine, so its own time is next to nothing, and this process does its work, too.
+"""
+
+import asyncio
+import statistics
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.app import Patience
+from domain import texts
+from safety.pacing import PER_MINUTE
+from simulator import User
+from simulator.state import CheckRun, PullRequest, Repository
+from tests.databases import fresh
+from tests.stories.driver import Story, story
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
+
+APP = "import os\n\n\ndef home() -> str:\n    return os.environ['HOME']\n"
+SAME = {"app.py": APP.replace("'HOME'", "'USER'")}
+BROKEN = {"app.py": APP + "\n\ndef pay():\n    return subprocess.call(amount, shell=True)\n"}
+AT_ONCE = 20
+GREEN_BAR, VERDICT_BAR, LAST_BAR = 0.7, 2.0, 30.0
+MOST = 120.0  # seconds that anything is waited for
+
+
+@asynccontextmanager
+async def deployed(folder: Path) -> AsyncGenerator[Story]:
+    """A Forge with the settings that an operator has who sets none."""
+    folder.mkdir()
+    url = fresh("sqlite", folder)
+    async with story(url, folder, Patience(), write_interval=1.0, queue_polling=0.2, tool_workers=2) as told:
+        yield told
+
+
+async def when(known: Callable[[], object]) -> float:
+    """The moment something is seen for the first time, within a hundredth of a second."""
+    end = time.perf_counter() + MOST
+    while not known():
+        assert time.perf_counter() < end
+        await asyncio.sleep(0.01)
+    return time.perf_counter()
+
+
+def check(told: Story, pull: PullRequest, name: str = texts.CHECK_NAME) -> CheckRun | None:
+    """The newest check of this name on a pull request's head."""
+    found = told.github.check_runs(pull.repository, pull.head_sha, name)
+    return max(found, key=lambda each: each.id, default=None)
+
+
+def concludes(told: Story, pull: PullRequest, conclusion: str | None = None, name: str = texts.CHECK_NAME) -> bool:
+    """Whether a check is completed, as this if it is named."""
+    found = check(told, pull, name)
+    return found is not None and found.status == "completed" and conclusion in {None, found.conclusion}
+
+
+async def opened(alice: User, repository: Repository, branch: str, files: dict[str, str]) -> PullRequest:
+    """A pull request from a branch of its own."""
+    await alice.push(repository, branch, files, base="main")
+    return await alice.open_pull_request(repository, branch)
+
+
+async def verdict(told: Story, alice: User, repository: Repository, branch: str, files: dict[str, str]) -> float:
+    """Seconds from a pull request that is opened to its verdict."""
+    await alice.push(repository, branch, files, base="main")
+    began = time.perf_counter()
+    pull = await alice.open_pull_request(repository, branch)
+    return await when(lambda: concludes(told, pull)) - began
+
+
+async def at_gate(told: Story, name: str) -> tuple[PullRequest, User]:
+    """A pull request that waits for carol, who maintains."""
+    repository, alice = told.repository({"app.py": APP, CI: WORKFLOW}, name)
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "maintain")
+    pull = await opened(alice, repository, "workflow", CHANGED)
+    await when(lambda: check(told, pull, GATE) is not None)
+    await told.rest()
+    return pull, carol
+
+
+GATE = "Forge / gate: protected_paths"
+
+
+async def approved(told: Story, pull: PullRequest, carol: User, *, by_button: bool = False) -> tuple[float, float]:
+    """Seconds from an approval to the gate's check green, and to the verdict's."""
+    told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
+    began = time.perf_counter()
+    if by_button:
+        asked = check(told, pull, GATE)
+        assert asked is not None
+        await carol.press(asked, "approve")
+    else:
+        await carol.comment(pull, "/forge approve")
+    green = await when(lambda: concludes(told, pull, "success", GATE)) - began
+    return green, await when(lambda: concludes(told, pull, "success")) - began
+
+
+async def flooded(told: Story, alice: User, repository: Repository) -> list[float]:
+    """Open a pull request from each branch at once; seconds to each verdict."""
+    began = time.perf_counter()
+
+    async def one(number: int) -> float:
+        pull = await alice.open_pull_request(repository, f"b{number}")
+        return await when(lambda: concludes(told, pull)) - began
+
+    return await asyncio.gather(*(one(number) for number in range(AT_ONCE)))
+
+
+def looked_at(told: Story) -> None:
+    """Nothing that Forge said is left unseen."""
+    for repository in told.github.world.repositories.values():
+        for issue in repository.issues.values():
+            told.answers(issue)
+            told.questions(issue)
+            if isinstance(issue, PullRequest):
+                told.comments(issue)
+
+
+def busiest_minute(told: Story) -> int:
+    """The most writes that took effect within any minute."""
+    at = [each.time.timestamp() for each in told.github.requests if each.write and each.applied]
+    return max(sum(begin <= each < begin + 60 for each in at) for begin in at)
+
+
+def row(what: str, seconds: Sequence[float], bar: float | None = None) -> None:
+    """One line of the table."""
+    wanted = "" if bar is None else f"   bar {bar:.1f}"
+    print(f"{what:58}{statistics.median(seconds):8.2f}{max(seconds):8.2f}{wanted}")
+
+
+async def test_what_people_wait_for(tmp_path: Path) -> None:
+    print(f"\n\n{'seconds':58}{'median':>8}{'last':>8}")
+    async with deployed(tmp_path / "alone") as told:
+        repository, alice = told.repository({"app.py": APP})
+        for what, files in (("nothing found", SAME), ("a finding, commented on", BROKEN)):
+            took = list[float]()
+            for number in range(5):
+                took.append(await verdict(told, alice, repository, f"{what[0]}{number}", files))
+                await told.rest()
+            row(f"opened to verdict, {what}", took, VERDICT_BAR)
+        for by_button in (False, True):
+            waited = list[tuple[float, float]]()
+            for number in range(4):
+                pull, carol = await at_gate(told, f"octo-org/gate-{by_button}-{number}")
+                waited.append(await approved(told, pull, carol, by_button=by_button))
+                await told.rest()
+            how = "a button" if by_button else "a comment"
+            row(f"approved by {how} to the gate's check green", [green for green, _ in waited], GREEN_BAR)
+            row(f"approved by {how} to the verdict green", [both for _, both in waited])
+        looked_at(told)
+
+
+async def test_twenty_at_once(tmp_path: Path) -> None:
+    print(f"\n\n{'seconds':58}{'median':>8}{'last':>8}")
+    for what, files in (("nothing found", SAME), ("a finding each", BROKEN)):
+        async with deployed(tmp_path / what) as told:
+            repository, alice = told.repository({"app.py": APP})
+            waiting, carol = await at_gate(told, "octo-org/quiet")
+            for number in range(AT_ONCE):
+                await alice.push(repository, f"b{number}", files, base="main")
+            flood = asyncio.create_task(flooded(told, alice, repository))
+            await asyncio.sleep(2)
+            green, both = await approved(told, waiting, carol)
+            took = await flood
+            await told.rest()
+            row(f"{AT_ONCE} opened at once to verdict, {what}", took, LAST_BAR)
+            row("  meanwhile elsewhere: approved to the gate's check green", [green], GREEN_BAR)
+            row("  meanwhile elsewhere: approved to the verdict green", [both])
+            kinds = Counter(each.method for each in told.github.requests if each.write and each.applied)
+            print(f"  writes: {dict(kinds)}; most in a minute {busiest_minute(told)} of {PER_MINUTE}")
+            assert busiest_minute(told) <= PER_MINUTE
+            looked_at(told)
