@@ -28,7 +28,8 @@ _EVENTS = {
 async def ask(database: Database, run: Run, request: GateRequest, now: datetime) -> Gate:
     """Ask what a run has to ask, once: the gate of the same name about the same subject is found again.
 
-    Where the question stood on this pull request before and lost its object, its comment is taken over.
+    Where the question stood on this pull request before and lost its object, its comment is taken over, unless it shows
+    something of its own: people are notified of that.
 
     :raises Superseded: if another run owns the pull request by now.
     """
@@ -44,7 +45,7 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
         if not await _is_current(session, row):
             raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
         if row.id == gate_id:
-            row.comment_id = await _vacant_comment(session, row)
+            row.comment_id = None if request.shows else await _vacant_comment(session, row)
             facts = {"gate": row.id, "name": row.name, "until": request.seconds, "reasons": _texts(request)}
             ledger.tell(session, run.id, EventType.gate_requested, now, phase=request.phase, payload=facts)
         return _gate(row)
