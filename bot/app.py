@@ -34,7 +34,7 @@ from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
 from pipeline.redelivery import Redelivery
 from pipeline.services import WORTH_TELLING, Services
-from pipeline.steps import PAUSES, STUBBORN, Durable, durable
+from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.dependencies import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree
@@ -64,6 +64,7 @@ class Patience:
     :param heartbeat: between two sweeps.
     :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
     :param telling: for progress to last before it is shown.
+    :param lag: between two looks at what GitHub told of and does not show yet.
     """
 
     body: float = BODY_SECONDS
@@ -72,6 +73,7 @@ class Patience:
     heartbeat: float = HEARTBEAT
     stubborn: int = STUBBORN
     telling: float = WORTH_TELLING
+    lag: Sequence[float] = LAG
 
 
 @asynccontextmanager
@@ -112,6 +114,7 @@ async def forge(
         services = replace(
             await _services(settings, database, host, clock, stack),
             pauses=pauses,
+            lag=patience.lag,
             stubbornness=patience.stubborn,
             worth_telling=patience.telling,
             durable=durable,

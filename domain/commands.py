@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from domain.conversation import CommentRef
 from domain.gates import Choice
 from domain.runs import RepositoryRef, Trigger
+from domain.seen import Seen
 from domain.slash import Mistake, SlashCommand
 
 
@@ -37,7 +38,10 @@ class Repeat(StrEnum):
 
 
 class ReviewPullRequest(Command):
-    """Review the pull request's head. The live head wins over ``head_sha``, which is only what the event saw."""
+    """Review the pull request's head. The live head wins over ``head_sha``, which is only what the event saw.
+
+    :param seen: what the event showed of the pull request; None where no event asks.
+    """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
     repository: RepositoryRef
@@ -46,6 +50,7 @@ class ReviewPullRequest(Command):
     trigger: Trigger
     repeat: Repeat = Repeat.never
     sender: Sender
+    seen: Seen | None = None
 
 
 class ReviewCheckedHead(Command):
@@ -74,6 +79,7 @@ class EndPullRequest(Command):
     number: int
     reverts: int | None = None
     sender: Sender
+    seen: Seen | None = None
 
 
 class EndIssue(Command):
@@ -83,6 +89,7 @@ class EndIssue(Command):
     repository: RepositoryRef
     number: int
     sender: Sender
+    seen: Seen | None = None
 
 
 class LabelledIssue(Command):
@@ -93,6 +100,7 @@ class LabelledIssue(Command):
     number: int
     label: str
     sender: Sender
+    seen: Seen | None = None
 
 
 class EndInstallation(Command):
@@ -154,6 +162,7 @@ class ObeyComment(Command):
     opened_by: int | None
     sender: Sender
     asked: tuple[SlashCommand | Mistake, ...]
+    seen: Seen | None = None
 
 
 class DecideGate(Command):
@@ -192,6 +201,7 @@ class ChangesRequested(Command):
     number: int
     head_sha: str
     sender: Sender
+    seen: Seen | None = None
 
 
 class HearComment(Command):
@@ -214,11 +224,15 @@ class HearComment(Command):
 
 
 class ReadMemoryFile(Command):
-    """A push to the default branch may have changed the file with what people want remembered."""
+    """A push to the default branch may have changed the file with what people want remembered.
+
+    :param head_sha: what was pushed; None in commands that another version kept.
+    """
 
     kind: Literal["read_memory_file"] = "read_memory_file"
     repository: RepositoryRef
     sender: Sender
+    head_sha: str | None = None
 
 
 class ChecksEnded(Command):

@@ -10,6 +10,7 @@ ForgeError                     source, severity, recovery
 │   ├── Unauthorized           credentials are not accepted (any more)
 │   ├── Forbidden              the App lacks a permission
 │   ├── NotFound               gone, renamed away or never visible
+│   ├── Behind                 GitHub answers with what was there before something it told us of
 │   └── Unprocessable          GitHub validated the request and said no
 ├── CodeAccessError            git could not bring the code
 │   └── CommitGone             the commit does not exist (any more)
@@ -120,6 +121,13 @@ class Forbidden(CodeHostError):
 
 class NotFound(CodeHostError):
     """The object does not exist or is not visible to the App."""
+
+
+class Behind(CodeHostError):
+    """GitHub's API does not show yet what its webhook told of, or what we wrote: it lags by seconds (T-W15)."""
+
+    severity = Severity.warning
+    recovery = Recovery.retry
 
 
 class Unprocessable(CodeHostError):

@@ -23,6 +23,7 @@ class Issue(BaseModel):
     author_association: str
     labels: tuple[str, ...]
     is_pull_request: bool
+    updated_at: datetime | None = None  # to the second
 
 
 class IssueComment(BaseModel):

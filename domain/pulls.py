@@ -1,5 +1,7 @@
 """Pull requests, branches and reviews: those GitHub has, and those to be made."""
 
+from datetime import datetime
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -24,6 +26,7 @@ class PullRequest(BaseModel):
     changed_files: int
     is_merged: bool = False
     default_branch: str = ""  # of the repository it is opened in; empty: not known
+    updated_at: datetime | None = None  # to the second
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head lives in another repository, or in one that is gone."""

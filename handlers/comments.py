@@ -8,7 +8,7 @@ from pydantic import Field
 from domain.commands import Ignored, ObeyComment
 from domain.conversation import CommentRef
 from handlers import slash
-from handlers.payloads import Account, Id, Number, RepositoryEvent, Sha, View
+from handlers.payloads import Account, Id, PullSubject, RepositoryEvent, Subject, View
 
 NodeId = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]  # opaque
 
@@ -34,15 +34,9 @@ class Written(View):
     performed_via_github_app: dict[str, Any] | None = None
 
 
-class Commit(View):
-    sha: Sha
-
-
-class PullRequest(View):
+class PullRequest(PullSubject):
     """A pull request as events about it carry it."""
 
-    number: Number
-    head: Commit
     user: Account | None = None
 
 
@@ -69,7 +63,7 @@ def obey(
     comment: CommentRef,
     *,
     written_at: datetime,
-    number: int,
+    subject: Subject,
     opened_by: Account | None,
     head_sha: str | None,
     is_pull_request: bool = True,
@@ -80,7 +74,7 @@ def obey(
         return Ignored(reason=NO_COMMAND)
     return ObeyComment(
         repository=event.where(),
-        number=number,
+        number=subject.number,
         is_pull_request=is_pull_request,
         comment=comment,
         written_at=written_at,
@@ -88,4 +82,5 @@ def obey(
         opened_by=opened_by.id if opened_by else None,
         sender=event.sender.as_sender(),
         asked=asked,
+        seen=subject.seen(),
     )

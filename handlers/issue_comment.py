@@ -7,11 +7,10 @@ from typing import Any
 from domain.commands import AnyCommand, Ignored
 from domain.conversation import CommentKind, CommentRef
 from handlers.comments import Written, obey, unheard
-from handlers.payloads import Account, Number, RepositoryEvent, View
+from handlers.payloads import Account, RepositoryEvent, Subject
 
 
-class _Issue(View):
-    number: Number
+class _Issue(Subject):
     user: Account | None = None
     pull_request: dict[str, Any] | None = None
 
@@ -34,7 +33,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         comment,
         CommentRef(kind=CommentKind.issue_comment, id=comment.id, node_id=comment.node_id),
         written_at=comment.created_at,
-        number=event.issue.number,
+        subject=event.issue,
         opened_by=event.issue.user,
         head_sha=None,
         is_pull_request=event.issue.pull_request is not None,

@@ -6,15 +6,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from domain.commands import AnyCommand, EndIssue, Ignored, LabelledIssue
-from handlers.payloads import Number, RepositoryEvent, View
-
-
-class _Issue(View):
-    number: Number
+from handlers.payloads import RepositoryEvent, Subject, View
 
 
 class _Event(RepositoryEvent):
-    issue: _Issue
+    issue: Subject
 
 
 class _Label(View):
@@ -32,11 +28,22 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         return _labelled(_Labelled.model_validate(payload))
     if event.action != "closed":
         return Ignored(reason="not_used_yet")
-    return EndIssue(repository=event.where(), number=event.issue.number, sender=event.sender.as_sender())
+    return EndIssue(
+        repository=event.where(),
+        number=event.issue.number,
+        sender=event.sender.as_sender(),
+        seen=event.issue.seen(),
+    )
 
 
 def _labelled(event: _Labelled) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if sender.is_app:  # a label asks for work, and that only people do
         return Ignored(reason="sent_by_an_app")
-    return LabelledIssue(repository=event.where(), number=event.issue.number, label=event.label.name, sender=sender)
+    return LabelledIssue(
+        repository=event.where(),
+        number=event.issue.number,
+        label=event.label.name,
+        sender=sender,
+        seen=event.issue.seen(),
+    )

@@ -1,11 +1,12 @@
 """Typed views of GitHub's webhook payloads: only what Forge reads, strictly checked."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.commands import Sender
 from domain.runs import RepositoryRef
+from domain.seen import Seen
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as the databases can keep it
@@ -37,6 +38,35 @@ class Repository(View):
 
 class Installation(View):
     id: Id
+
+
+class Subject(View):
+    """What events carry of every issue and pull request."""
+
+    number: Number
+    state: Literal["open", "closed"] | None = None
+    updated_at: AwareDatetime | None = None
+
+    def seen(self) -> Seen | None:
+        """What the event showed of it; GitHub's API may not show as much yet."""
+        if self.updated_at is None:
+            return None
+        return Seen(updated_at=self.updated_at, is_open=None if self.state is None else self.state == "open")
+
+
+class Commit(View):
+    sha: Sha
+
+
+class PullSubject(Subject):
+    """What events carry of every pull request."""
+
+    head: Commit
+    draft: bool | None = None
+
+    def seen(self) -> Seen | None:
+        known = super().seen()
+        return known and known.model_copy(update={"head_sha": self.head.sha, "is_draft": self.draft})
 
 
 class RepositoryEvent(View):

@@ -6,7 +6,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, EndPullRequest, Ignored, Repeat, ReviewPullRequest
 from domain.runs import Trigger
-from handlers.payloads import Number, RepositoryEvent, Sha, View
+from handlers.payloads import PullSubject, RepositoryEvent, View
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -23,13 +23,7 @@ _REVERTS = re.compile(
 """What the button Revert writes into the body, below a title `Revert "…"`."""
 
 
-class _Commit(View):
-    sha: Sha
-
-
-class _PullRequest(View):
-    number: Number
-    head: _Commit
+class _PullRequest(PullSubject):
     title: str = ""
     body: str | None = None
 
@@ -53,6 +47,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
             number=number,
             reverts=_reverted(event),
             sender=event.sender.as_sender(),
+            seen=event.pull_request.seen(),
         )
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
@@ -65,6 +60,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         trigger=Trigger.pull_request,
         repeat=_REPEATS[event.action],
         sender=event.sender.as_sender(),
+        seen=event.pull_request.seen(),
     )
 
 

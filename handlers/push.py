@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, Ignored, ReadMemoryFile
 from domain.memory_file import PATH
-from handlers.payloads import RepositoryEvent, View
+from handlers.payloads import RepositoryEvent, Sha, View
 
 MOST_COMMITS = 2048
 """GitHub names no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
@@ -23,6 +23,7 @@ class _Commit(View):
 
 class _Event(RepositoryEvent):
     ref: str
+    after: Sha | None = None
     forced: bool = False
     deleted: bool = False
     commits: tuple[_Commit, ...] = ()
@@ -42,4 +43,4 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         return Ignored(reason="not_the_default_branch")
     if not event.may_change_file:
         return Ignored(reason="nothing_to_read")
-    return ReadMemoryFile(repository=event.where(), sender=event.sender.as_sender())
+    return ReadMemoryFile(repository=event.where(), sender=event.sender.as_sender(), head_sha=event.after)

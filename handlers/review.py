@@ -29,7 +29,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         review,
         CommentRef(kind=CommentKind.review, id=review.id, node_id=review.node_id),
         written_at=review.submitted_at,
-        number=pull_request.number,
+        subject=pull_request,
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
     )
@@ -39,5 +39,6 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
             number=pull_request.number,
             head_sha=pull_request.head.sha,
             sender=event.sender.as_sender(),
+            seen=pull_request.seen(),
         )
     return obeyed

@@ -40,7 +40,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         comment,
         reference,
         written_at=comment.created_at,
-        number=pull_request.number,
+        subject=pull_request,
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
     )

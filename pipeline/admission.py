@@ -7,10 +7,11 @@ from domain.errors import NotFound
 from domain.pulls import PullRequest
 from domain.redaction import outgoing
 from domain.runs import RepositoryRef, Run, Trigger
+from domain.seen import Seen
 from domain.slash import Plain, Verb
 from memory import ledger, runs
 from memory.runs import Admission, Candidate
-from pipeline import configuration
+from pipeline import catching_up, configuration
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
@@ -29,10 +30,13 @@ class Look(BaseModel):
     pull_request: PullRequest
 
 
-async def look_at(services: Services, repository: RepositoryRef, number: int) -> Look:
-    """Look at a pull request before something begins or ends there."""
+async def look_at(services: Services, repository: RepositoryRef, number: int, seen: Seen | None) -> Look:
+    """Look at a pull request before something begins or ends there.
+
+    :raises Behind: if GitHub answers with what was there before ``seen``.
+    """
     fence = await runs.fence(services.database, repository.id, number)
-    return Look(fence=fence, pull_request=await services.host.pull_request(repository, number))
+    return Look(fence=fence, pull_request=await catching_up.pull_request(services, repository, number, seen))
 
 
 async def check_of(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
@@ -63,13 +67,16 @@ def admitted(found: Admission | None, why_not: str) -> Admitted:
 
 
 async def admit_issue(
-    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger
+    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None
 ) -> Admitted:
-    """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way."""
+    """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way.
+
+    :raises Behind: if GitHub answers with what was there before ``seen``.
+    """
     admitted_by = f"{guid}#{number}"
     while True:
         fence = await runs.fence(services.database, repository.id, number)
-        if not (await services.host.issue(repository, number)).is_open:
+        if not (await catching_up.issue(services, repository, number, seen)).is_open:
             return admitted(await runs.admitted(services.database, admitted_by), CLOSED)
         try:
             head = (await services.host.default_branch(repository)).head_sha

@@ -2,7 +2,9 @@
 
 from domain.errors import NotFound
 from domain.runs import RepositoryRef, Run, RunState, Trigger
+from domain.seen import Seen
 from memory import checkpoints, outbox, revival, runs
+from pipeline import catching_up
 from pipeline.admission import CLOSED, Admitted, admit_issue
 from pipeline.services import Services
 
@@ -10,33 +12,35 @@ NOTHING = "no run of this issue ended before it was through"
 GOES_ON = "its run goes on"
 
 
-async def resume(services: Services, guid: str, repository: RepositoryRef, number: int) -> Admitted:
+async def resume(services: Services, guid: str, repository: RepositoryRef, number: int, seen: Seen | None) -> Admitted:
     """Let the newest run go on from what it has, if it failed or was stopped; nothing is paid for again."""
-    run, why_not = await _ended(services, repository, number)
+    run, why_not = await _ended(services, repository, number, seen)
     if run is None:
         return Admitted(why=why_not)
     revived = await revival.revive(services.database, run, guid, services.clock.now())
     return Admitted(why=GOES_ON) if revived is None else Admitted(run=revived)
 
 
-async def retry(services: Services, guid: str, repository: RepositoryRef, number: int) -> Admitted:
+async def retry(services: Services, guid: str, repository: RepositoryRef, number: int, seen: Seen | None) -> Admitted:
     """Begin a run that does the phase anew in which the newest one failed: with its plan, if it had one."""
-    run, why_not = await _ended(services, repository, number)
+    run, why_not = await _ended(services, repository, number, seen)
     if run is None:
         return Admitted(why=why_not)
     if await outbox.proposal_of(services.database, run.id) is not None:  # it failed later: that is done anew
-        return await resume(services, guid, repository, number)
-    admitted = await admit_issue(services, guid, repository, number, Trigger.issue)
+        return await resume(services, guid, repository, number, seen)
+    admitted = await admit_issue(services, guid, repository, number, Trigger.issue, seen)
     plan = await checkpoints.load_plan(services.database, run)
     if admitted.run is not None and plan is not None and admitted.run.base_sha == run.base_sha:
         await checkpoints.save_plan(services.database, admitted.run, plan, services.clock.now())
     return admitted
 
 
-async def _ended(services: Services, repository: RepositoryRef, number: int) -> tuple[Run | None, str]:
+async def _ended(
+    services: Services, repository: RepositoryRef, number: int, seen: Seen | None
+) -> tuple[Run | None, str]:
     """The newest run of an open issue that is not a mere plan's, if it is over and was not through; else why not."""
     try:
-        if not (await services.host.issue(repository, number)).is_open:
+        if not (await catching_up.issue(services, repository, number, seen)).is_open:
             return None, CLOSED
     except NotFound:
         return None, NOTHING

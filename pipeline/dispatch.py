@@ -1,6 +1,6 @@
 """What a delivery asks for, done: a short durable workflow that admits, supersedes and ends runs."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 import structlog
@@ -32,6 +32,7 @@ from domain.gates import Choice, Gate
 from domain.importance import Importance, writing
 from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.seen import Seen
 from domain.slash import AskReview, Verb
 from memory import checkpoints, deliveries, gates, runs, waits
 from memory.runs import Candidate
@@ -41,6 +42,7 @@ from pipeline.admission import Admitted, admit_issue, check_of, look_at, refusal
 from pipeline.admission import admitted as admitted_
 from pipeline.again import resume, retry
 from pipeline.automation import weigh_here
+from pipeline.catching_up import caught_up
 from pipeline.deciding import Saying, decide
 from pipeline.ending import Ending
 from pipeline.gates import refresh
@@ -142,35 +144,41 @@ class Dispatch:
             case HearComment():
                 return await hear(self._services, self._journal, command, self._guid)
             case ReadMemoryFile():
-                return str(await self._journal.step("read the memory file", lambda: self._read_memory_file(command)))
+                return await self._read_memory_file(command)
             case ChecksEnded():
                 return await checks_ended(self._services, self._journal, command, self._guid)
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
-        admitted = Admitted.model_validate(await self._journal.step("admit", lambda: self._admit(command)))
+        answer = await self._caught_up("admit", lambda seen: self._admit(command, seen), command.seen)
+        admitted = Admitted.model_validate(answer)
         if admitted.run is None:
             return admitted.why
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
-    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> str:
+    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None) -> str:
         """Admit a run of an issue, unless one works on it; what became of it."""
-        answer = await self._journal.step("admit", lambda: self._admit_issue(repository, number, trigger))
+
+        async def admit(seen: Seen | None) -> JsonValue:
+            admitted = await admit_issue(self._services, self._guid, repository, number, trigger, seen)
+            return admitted.model_dump(mode="json")
+
+        answer = await self._caught_up("admit", admit, seen)
         found = Admitted.model_validate(answer)
         if found.run is None:
             return found.why
         await self._start(found.run, found.superseded)
         return f"run {found.run.id}"
 
-    async def again(self, repository: RepositoryRef, number: int, verb: Verb) -> str:
+    async def again(self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None) -> str:
         """Take up the newest run of an issue again, or begin another with its plan; what became of it."""
 
-        async def take_up() -> JsonValue:
+        async def take_up(seen: Seen | None) -> JsonValue:
             how = resume if verb is Verb.resume else retry
-            return (await how(self._services, self._guid, repository, number)).model_dump(mode="json")
+            return (await how(self._services, self._guid, repository, number, seen)).model_dump(mode="json")
 
-        found = Admitted.model_validate(await self._journal.step(verb.value, take_up))
+        found = Admitted.model_validate(await self._caught_up(verb.value, take_up, seen))
         if found.run is None:
             return found.why
         if found.run.state is RunState.waiting:  # the same run, with all that it has
@@ -181,7 +189,7 @@ class Dispatch:
 
     async def _labelled(self, command: LabelledIssue) -> str:
         refused = await self._journal.step("ask for permission", lambda: self._refusal_of_label(command))
-        return str(refused or await self.issue(command.repository, command.number, Trigger.issue))
+        return str(refused or await self.issue(command.repository, command.number, Trigger.issue, command.seen))
 
     async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
         """Have the head tested that the newest run here is about; whether there is one."""
@@ -272,14 +280,19 @@ class Dispatch:
         await queue(run)
         await self._ending.stop(superseded)
 
-    async def _admit(self, command: ReviewPullRequest) -> JsonValue:
-        return (await self._admitted(command)).model_dump(mode="json")
+    async def _caught_up(
+        self, key: str, look: Callable[[Seen | None], Awaitable[JsonValue]], seen: Seen | None
+    ) -> JsonValue:
+        return await caught_up(self._services, self._journal.step, key, look, seen)
 
-    async def _admitted(self, command: ReviewPullRequest) -> Admitted:
+    async def _admit(self, command: ReviewPullRequest, seen: Seen | None) -> JsonValue:
+        return (await self._admitted(command, seen)).model_dump(mode="json")
+
+    async def _admitted(self, command: ReviewPullRequest, seen: Seen | None) -> Admitted:
         """Admit what GitHub says is the live head; look again if somebody else may have seen a newer one meanwhile."""
         database, admitted_by = self._services.database, f"{self._guid}#{command.number}"
         while True:
-            look = await look_at(self._services, command.repository, command.number)
+            look = await look_at(self._services, command.repository, command.number, seen)
             if not look.pull_request.is_open:
                 earlier = await runs.admitted(database, admitted_by)  # by a process that died before it could say so
                 return admitted_(earlier, "the pull request is closed")
@@ -298,15 +311,15 @@ class Dispatch:
             if not admission.stale:
                 return admitted_(admission, _why_not(admission.known))
 
-    async def _admit_issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> JsonValue:
-        found = await admit_issue(self._services, self._guid, repository, number, trigger)
-        return found.model_dump(mode="json")
-
     async def _refusal_of_label(self, command: LabelledIssue) -> JsonValue:
         return await refusal_of_label(self._services, self._guid, command)
 
-    async def _read_memory_file(self, command: ReadMemoryFile) -> JsonValue:
-        return await take_over(self._services, command.repository, self._guid)
+    async def _read_memory_file(self, command: ReadMemoryFile) -> str:
+        async def read(pushed: str | None) -> JsonValue:
+            return await take_over(self._services, command.repository, self._guid, pushed)
+
+        step, key = self._journal.step, "read the memory file"
+        return str(await caught_up(self._services, step, key, read, command.head_sha))
 
     async def _report(self, command: ReportMergeGroup) -> JsonValue:
         """Let the queue's head have the verdict of the head that was reviewed, if that is still the live one."""

@@ -1,19 +1,23 @@
 """Ends runs: because a pull request or an issue was closed, access was lost, or a person said so."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, cast
 
+import structlog
 from pydantic import JsonValue
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
 from domain.errors import CodeHostError
 from domain.pulls import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
+from domain.seen import Seen
 from memory import outbox, runs, waits
+from pipeline import catching_up
 from pipeline.admission import Look, look_at
 from pipeline.automation import learn_from_end
+from pipeline.catching_up import caught_up
 from pipeline.gates import show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
@@ -22,6 +26,8 @@ from pipeline.purging import purge
 from pipeline.services import Services
 from pipeline.signals import note_thumbs
 from pipeline.signs import close_sign
+
+log = structlog.get_logger(__name__)
 
 _STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
 
@@ -54,24 +60,47 @@ class Ending:
         while ended is None:
             look = None
             with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-                answer = await self._journal.once("look", lambda: self._look_again(command))
+                answer = await self._caught_up("look", lambda seen: self._look_again(command, seen), command.seen)
                 look = Look.model_validate(answer)
             if look is not None and look.pull_request.is_open:
                 return "the pull request is open again"
-            seen = None if look is None else look.fence
-            ended = await self._end(command.repository, command.number, ReasonCode.closed, seen)
-            if ended is not None and look is not None:
-                await self._learn(command, look.pull_request)
+            fence = None if look is None else look.fence
+            ended = await self._end(command.repository, command.number, ReasonCode.closed, fence)
+        live = await self._how_it_ended(command) if look is None else look.pull_request
+        if live is not None and not live.is_open:
+            await self._learn(command, live)
         await tell_owner(self._services, self._journal, command.repository, command.number, self._guid)
-        if look is not None:
-            await self._read_thumbs(command.repository, look.pull_request)
+        if live is not None:
+            await self._read_thumbs(command.repository, live)
         return _ended(len(ended))
+
+    async def _how_it_ended(self, command: EndPullRequest) -> PullRequest | None:
+        """The pull request, as soon as GitHub says; None if it never does.
+
+        What runs there was ended at once. What its end teaches, a merge or a revert, is worth waiting for.
+        """
+
+        async def look() -> JsonValue:
+            live = await self._services.host.pull_request(command.repository, command.number)
+            return live.model_dump(mode="json")
+
+        try:
+            return PullRequest.model_validate(await self._journal.step("how it ended", look))
+        except CodeHostError as error:
+            log.warning("ending.not_learned", guid=self._guid, number=command.number, error=str(error))
+            return None
+
+    async def _caught_up(
+        self, key: str, look: Callable[[Seen | None], Awaitable[JsonValue]], seen: Seen | None
+    ) -> JsonValue:
+        """Look without repeating what fails: what runs is not to go on meanwhile."""
+        return await caught_up(self._services, self._journal.once, key, look, seen)
 
     async def _end_issue(self, command: EndIssue) -> str:
         """End what runs on an issue, unless it is open again: the event may be late."""
         is_open = False
         with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-            is_open = bool(await self._journal.once("look", lambda: self._is_open(command)))
+            is_open = bool(await self._caught_up("look", lambda seen: self._is_open(command, seen), command.seen))
         if is_open:
             return "the issue is open again"
         if await self._journal.step("was it merged", lambda: self._tell_merged(command)):
@@ -129,8 +158,8 @@ class Ending:
             if not run.is_of_issue:
                 await tell_owner(self._services, self._journal, run.repository, run.number, self._guid)
 
-    async def _look_again(self, command: EndPullRequest) -> JsonValue:
-        return (await look_at(self._services, command.repository, command.number)).model_dump(mode="json")
+    async def _look_again(self, command: EndPullRequest, seen: Seen | None) -> JsonValue:
+        return (await look_at(self._services, command.repository, command.number, seen)).model_dump(mode="json")
 
     async def _tell_merged(self, command: EndIssue) -> JsonValue:
         """Whether the issue was closed by merging what its run proposed: then the run finds that out by itself."""
@@ -141,8 +170,8 @@ class Ending:
             return False
         return (await self._services.host.pull_request(command.repository, number)).is_merged
 
-    async def _is_open(self, command: EndIssue) -> JsonValue:
-        return (await self._services.host.issue(command.repository, command.number)).is_open
+    async def _is_open(self, command: EndIssue, seen: Seen | None) -> JsonValue:
+        return (await catching_up.issue(self._services, command.repository, command.number, seen)).is_open
 
     async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
         await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))

@@ -8,7 +8,7 @@ from typing import Any, cast
 from dbos import DBOS
 from pydantic import JsonValue
 
-from domain.errors import DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
+from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
 from memory import waits
 from pipeline.services import Services
 from pipeline.steps import Call, interrupted, noted
@@ -51,7 +51,7 @@ class WorkflowJournal:
 
         :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
         """
-        pauses = iter(self._pauses)
+        pauses, looks = iter(self._pauses), iter(self._services.lag)
         while True:
             try:
                 return await self.once(key, call)
@@ -60,7 +60,8 @@ class WorkflowJournal:
             except Halted as halt:
                 await self.pause(_HALT, halt.message)
             except ForgeError as error:
-                pause = next(pauses, None) if error.recovery is Recovery.retry else None
+                repeats = looks if isinstance(error, Behind) else pauses
+                pause = next(repeats, None) if error.recovery is Recovery.retry else None
                 if pause is None:
                     raise
                 await self._pause(pause, error.message)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from domain import memory_file_texts as texts
 from domain.checks import Annotation
-from domain.errors import NotFound
+from domain.errors import Behind, NotFound
 from domain.memory_file import PATH, Parsed, parse
 from domain.mistakes import Mistake
 from domain.review import Conclusion
@@ -16,17 +16,21 @@ from pipeline.config_check import ConfigCheck
 from pipeline.services import Services
 
 
-async def take_over(services: Services, repository: RepositoryRef, cause: str) -> str:
+async def take_over(services: Services, repository: RepositoryRef, cause: str, pushed: str | None = None) -> str:
     """Remember what the file says now on the default branch, if it is without mistakes; what became of it.
 
     May be repeated. What was read is only kept if nobody looked meanwhile; else it is read again.
 
     :param cause: trace of what is told of it.
+    :param pushed: the commit that the default branch is known to have come to, perhaps not the newest.
+    :raises Behind: if GitHub does not show ``pushed`` there.
     :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
     """
     while True:
         before = await memory_files.taken(services.database, repository) or Taken()
         commit, content = await _read(services, repository)
+        if pushed is not None and commit != pushed:
+            raise Behind("GitHub does not show yet what was pushed to the default branch.", "Forge looks again.")
         outcome = await _keep(services, repository, content, commit, before, cause, services.clock.now())
         if outcome is not None:
             return outcome

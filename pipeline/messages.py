@@ -4,8 +4,10 @@ from pydantic import JsonValue
 
 from domain.commands import ChangesRequested
 from domain.runs import ReasonCode, Run
+from domain.seen import Seen
 from domain.slash import Plain, Verb
 from memory import ledger, outbox, permits, revival, runs
+from pipeline.catching_up import caught_up
 from pipeline.going_on import go_on
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -18,11 +20,11 @@ _NOBODYS = "no run of Forge's proposed it"
 async def take(services: Services, journal: WorkflowJournal, command: ChangesRequested, guid: str) -> str:
     """Let the run look at a person's review of the head it proposed; what became of it."""
 
-    async def find() -> JsonValue:
-        found = await _owner(services, command, guid)
+    async def find(seen: Seen | None) -> JsonValue:
+        found = await _owner(services, command, guid, seen)
         return found if isinstance(found, str) else found.model_dump(mode="json")
 
-    found = await journal.step("whose pull request it is", find)
+    found = await caught_up(services, journal.step, "whose pull request it is", find, command.seen)
     if isinstance(found, str):
         return found
     run = Run.model_validate(found)
@@ -30,7 +32,7 @@ async def take(services: Services, journal: WorkflowJournal, command: ChangesReq
     return f"run {run.id} looks at it"
 
 
-async def _owner(services: Services, command: ChangesRequested, guid: str) -> Run | str:
+async def _owner(services: Services, command: ChangesRequested, guid: str, seen: Seen | None) -> Run | str:
     """The run, waiting to be queued; or why it is not."""
     owner = await outbox.proposed_by(services.database, command.repository.id, command.number)
     run = None if owner is None else await runs.get(services.database, owner)
@@ -38,7 +40,7 @@ async def _owner(services: Services, command: ChangesRequested, guid: str) -> Ru
         return _NOBODYS
     if await permits.paused_by(services.database, command.repository) is not None:
         return "ignored: Forge is paused"
-    standing = await look(services, command.repository, command.number, command.sender)
+    standing = await look(services, command.repository, command.number, command.sender, seen)
     refused = authorise(Plain(verb=Verb.run), standing.facts)
     if refused is not None:
         payload = {"verb": "review", "code": refused.code.value, "account": command.sender.id, "held": refused.held}

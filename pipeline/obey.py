@@ -10,12 +10,13 @@ from pydantic import JsonValue
 from domain import gate_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
-from domain.errors import CodeHostError, Halted, LeftOut, RateLimited
+from domain.errors import Behind, CodeHostError, Halted, LeftOut, RateLimited
 from domain.gates import SLICED
 from domain.importance import Importance, writing
 from domain.money import Use
 from domain.replies import Answer
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
+from domain.seen import Seen
 from domain.slash import (
     ENTRIES,
     AboutGate,
@@ -30,6 +31,7 @@ from domain.slash import (
 from memory import checkpoints, dismissals, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
+from pipeline.catching_up import caught_up
 from pipeline.deciding import AtGates, named_gate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -45,11 +47,11 @@ class Runs(Protocol):
         """Admit a run on the live head; what became of it."""
         ...
 
-    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger) -> str:
+    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None) -> str:
         """Admit a run of an issue; what became of it."""
         ...
 
-    async def again(self, repository: RepositoryRef, number: int, verb: Verb) -> str:
+    async def again(self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None) -> str:
         """Take up a run of an issue again, or do its failed phase anew; what became of it."""
         ...
 
@@ -122,7 +124,9 @@ class Obedience:
             return replies.not_available(asked.verb)
         if asked.verb in _AT_GATES:
             return str(await self._journal.step(asked.verb, lambda: self._at_gate(asked)))
-        known = await self._journal.step("ask for permission", self._look)
+        known = await caught_up(
+            self._services, self._journal.step, "ask for permission", self._look, self._command.seen
+        )
         if known is None:
             return replies.cannot_ask(self._command.sender.login)
         standing = Standing.model_validate(known)
@@ -162,13 +166,14 @@ class Obedience:
 
     # --- who commands -------------------------------------------------------------------------------------------
 
-    async def _look(self) -> JsonValue:
+    async def _look(self, seen: Seen | None = None) -> JsonValue:
         """Who commands, asked at this moment; None if GitHub did not say."""
         command = self._command
         number = command.number if command.is_pull_request else None
         try:
-            return (await look(self._services, command.repository, number, command.sender)).model_dump(mode="json")
-        except RateLimited:
+            standing = await look(self._services, command.repository, number, command.sender, seen)
+            return standing.model_dump(mode="json")
+        except (RateLimited, Behind):
             raise
         except CodeHostError:
             return None
@@ -278,14 +283,14 @@ class Obedience:
         if self._command.is_pull_request:
             return replies.only_on_issues(verb)
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
-        outcome = await self._runs.issue(self._command.repository, self._command.number, trigger)
+        outcome = await self._runs.issue(self._command.repository, self._command.number, trigger, self._command.seen)
         return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _again(self, verb: Verb, standing: Standing) -> str:
         """On a pull request, a review that ended without a verdict is simply begun again."""
         if self._command.is_pull_request:
             return await self._review(False, standing)
-        outcome = await self._runs.again(self._command.repository, self._command.number, verb)
+        outcome = await self._runs.again(self._command.repository, self._command.number, verb, self._command.seen)
         return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
 
     async def _is_stopped(self) -> JsonValue:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain import proposal_texts
 from domain.branches import with_suffix
-from domain.errors import CommitGone, Forbidden, ForgeError, Unprocessable
+from domain.errors import Behind, CommitGone, Forbidden, ForgeError, NotFound, Unprocessable
 from domain.pulls import PullRequest
 from domain.redaction import outgoing
 from domain.runs import Run
@@ -74,6 +74,7 @@ class Proposal:
         """Propose the branch, once per run; the pull request as it is now. Nobody else's is ever taken for it.
 
         :param body: with or without :attr:`marker`.
+        :raises Behind: it is opened, and GitHub does not show it yet.
         :raises NotProposed: somebody else proposed the branch, or GitHub does not take the pull request.
         :raises Superseded: if another run owns the issue and this was not opened before.
         """
@@ -94,7 +95,10 @@ class Proposal:
             return made.number
 
         number = await self.services.publisher.once(self.run, "propose", outbox.PULL_REQUEST, find, create)
-        return await host.pull_request(repository, number)
+        try:
+            return await host.pull_request(repository, number)
+        except NotFound as error:
+            raise Behind(error.message, error.advice) from error
 
     async def _push(self, mirror: Mirror, sha: str, branch: str, expected: str | None) -> Placed | Moved | Refused:
         async def find() -> int | None:

@@ -1,6 +1,6 @@
 """The only place that writes to GitHub: each write once, under the fencing token, found again after a crash."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from domain import config_texts, gate_texts, replies, texts
 from domain.checks import Annotation, Button, CheckRun
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
-from domain.errors import Forbidden, ForgeError, NotFound, Superseded, Unprocessable
+from domain.errors import Behind, Forbidden, ForgeError, NotFound, Superseded, Unprocessable
 from domain.findings import Finding, Severity
 from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.importance import Importance, writing
@@ -50,6 +50,17 @@ _LEVELS = {
     Severity.error: "failure",
     Severity.critical: "failure",
 }
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A review that was posted.
+
+    :param comments: how many of its findings became inline comments; at most that many if it was found again.
+    """
+
+    review_id: int
+    comments: int
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,9 @@ class Publisher:
         """Whether the run's verdict is known to have reached GitHub; one that may have is said once more in full."""
         return await outbox.is_done(self.database, run.id, CONCLUDED, "check")
 
-    async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> None:
+    async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> Placed:
         """Post the one review of this run, with a comment on each of ``inline``."""
+        placed = len(inline)
         marker = self.markers.make("review", run.id)
         draft = DraftReview(
             head_sha=run.head_sha,
@@ -130,18 +142,32 @@ class Publisher:
             return await self.host.find_review(run.repository, run.number, marker)
 
         async def create() -> int:
+            nonlocal placed
             try:
                 return await self.host.create_review(run.repository, run.number, draft)
             except Unprocessable:
+                placed = 0
                 listed = outgoing(texts.unplaced_body(review, inline, marker))
                 plain = draft.model_copy(update={"body": listed, "comments": ()})
                 return await self.host.create_review(run.repository, run.number, plain)
 
         review_id = await self._once(run, "review", "review", find, create)
         await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
-        bodies = await self.host.comments_of_review(run.repository, run.number, review_id)
+        return Placed(review_id, placed)
+
+    async def note_comments(self, run: Run, inline: Sequence[Finding], review_id: int, wanted: int) -> None:
+        """Keep which comments of the run's review are about which finding, so that its threads are known.
+
+        :param wanted: how many there must be.
+        :raises Behind: if GitHub does not show as many yet. Those it shows are kept.
+        """
+        bodies: Mapping[int, str] = {}
+        with suppress(NotFound):
+            bodies = await self.host.comments_of_review(run.repository, run.number, review_id)
         named = {finding.id: comment for finding in inline for comment, body in bodies.items() if finding.id in body}
         await findings.note_comments(self.database, run, named)
+        if len(named) < wanted:
+            raise Behind(f"GitHub does not show yet what was posted on #{run.number}.", "Forge looks again.")
 
     async def show_configuration(
         self, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]

@@ -2,14 +2,13 @@
 
 import contextlib
 from collections.abc import Collection, Sequence
-from typing import cast
 
 import structlog
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from agents.reviewer import Checked
 from domain import gate_texts, ladder_texts, texts
-from domain.errors import Forbidden, ForgeError, LeftOut, NotFound, Unprocessable
+from domain.errors import Behind, Forbidden, ForgeError, LeftOut, NotFound, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.importance import Importance, writing
@@ -20,6 +19,7 @@ from memory import checkpoints, findings, gates, ladder, runs
 from pipeline import acting, signals, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
+from pipeline.catching_up import caught_up
 from pipeline.drawing import EXAMINED, Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
@@ -69,9 +69,10 @@ class ReviewRun(Running):
             model = await self._layer(settings).read(checked)
             gone = model.gone
             await self._journal.step("draw the review", lambda: self._drawing.draw(checked, model))
-        unposted = cast(str | None, await self._journal.step("post the review", lambda: self._post(settings)))
+        posted = _posted(await self._journal.step("post the review", lambda: self._post(settings)))
         outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask(settings)))
-        await self._journal.step("conclude the check", lambda: self._conclude(settings, unposted))
+        await self._journal.step("conclude the check", lambda: self._conclude(settings, posted.unposted))
+        await self._note_comments(settings, posted)
         ended = await self._end(outcome)
         await self._settle_threads(settings, gone)
         return ended
@@ -187,17 +188,36 @@ class ReviewRun(Running):
         return await asked.outcome()
 
     async def _post(self, settings: Settings) -> JsonValue:
+        return (await self._posted(settings)).model_dump(mode="json")
+
+    async def _posted(self, settings: Settings) -> "_Posted":
         """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
         review, inline, before = await self._said(settings)
         if inline and not await self._may_comment(settings):
-            return ladder_texts.not_commented()
+            return _Posted(unposted=ladder_texts.not_commented())
+        if not inline or settings.configuration.review.dry_run:
+            return _Posted()
         try:
-            if inline and not settings.configuration.review.dry_run:
-                await self._publisher.post_review(self._run, review, inline, before)
+            placed = await self._publisher.post_review(self._run, review, inline, before)
         except Forbidden as error:
             log.warning("review.unposted", run=self._run.id, error=str(error))
-            return texts.unposted(error)
-        return None
+            return _Posted(unposted=texts.unposted(error))
+        try:
+            await self._publisher.note_comments(self._run, inline, placed.review_id, placed.comments)
+        except Behind:  # nobody is to wait for the verdict because of that
+            return _Posted(review_id=placed.review_id, comments=placed.comments)
+        return _Posted()
+
+    async def _note_comments(self, settings: Settings, posted: "_Posted") -> None:
+        """Look again for comments that GitHub did not show right after they were posted."""
+
+        async def look(wanted: int | None) -> JsonValue:
+            _, inline, _ = await self._said(settings)
+            await self._publisher.note_comments(self._run, inline, posted.review_id, wanted or 0)
+            return None
+
+        if posted.review_id:
+            await caught_up(self._services, self._journal.step, "know the comments", look, posted.comments)
 
     async def _may_comment(self, settings: Settings) -> bool:
         """At the lowest level of automation Forge comments only where somebody asked for the review."""
@@ -248,6 +268,19 @@ class ReviewRun(Running):
         posted = await findings.posted_before(self._services.database, self._run)
         inline = choose_inline(review, posted, settings.configuration.review.max_comments)
         return review, inline, sum(finding.fingerprint in posted for finding in review.findings)
+
+
+class _Posted(BaseModel):
+    """What became of the review's comments: why there are none, or those that GitHub did not show yet."""
+
+    unposted: str | None = None
+    review_id: int = 0
+    comments: int = 0
+
+
+def _posted(answer: JsonValue) -> _Posted:
+    """What a step answered; in an earlier version only why nothing was posted."""
+    return _Posted.model_validate(answer if isinstance(answer, dict) else {"unposted": answer})
 
 
 _ENDS = {

@@ -10,7 +10,7 @@ from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from memory.database import Database
 from pipeline.publish import Publisher
-from pipeline.steps import PAUSES, STUBBORN, Durable, durable
+from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
 WORTH_TELLING = 2.0
@@ -30,6 +30,7 @@ class Services:
     models: Models
     ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
+    lag: Sequence[float] = LAG  # seconds before each further look at what GitHub does not show yet
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
     worth_telling: float = WORTH_TELLING

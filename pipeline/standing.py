@@ -5,7 +5,9 @@ from pydantic import BaseModel, ConfigDict
 from domain.commands import Sender
 from domain.pulls import PullRequest
 from domain.runs import RepositoryRef
+from domain.seen import Seen
 from memory import permits
+from pipeline import catching_up
 from pipeline.services import Services
 from safety.authority import Facts, refusal
 
@@ -38,15 +40,19 @@ class Standing(BaseModel):
         return self.is_fork and not self.has_ok and refusal(self.role, "write") is None
 
 
-async def look(services: Services, repository: RepositoryRef, number: int | None, sender: Sender) -> Standing:
+async def look(
+    services: Services, repository: RepositoryRef, number: int | None, sender: Sender, seen: Seen | None = None
+) -> Standing:
     """Ask GitHub now. ``number`` is None where it is not about a pull request.
 
+    :param seen: what an event showed of the pull request.
+    :raises Behind: if GitHub answers with what was there before that.
     :raises CodeHostError: if GitHub does not say; that is never a permission.
     """
     role = await services.host.permission(repository, sender.login, sender.id)
     if number is None:
         return Standing(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
-    pull_request = await services.host.pull_request(repository, number)
+    pull_request = await catching_up.pull_request(services, repository, number, seen)
     return Standing(
         sender=sender,
         role=role,

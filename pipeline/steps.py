@@ -21,6 +21,9 @@ Durable = Callable[[str, Call], Awaitable[dict[str, Any]]]
 PAUSES = (1.0, 4.0, 15.0, 60.0, 300.0, 900.0)
 """Seconds before a failed step is repeated; after the last, some twenty minutes, the error stands."""
 
+LAG = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds before each further look at what GitHub told of and does not show yet: half a minute together."""
+
 STUBBORN = 200
 """How often the last pause is repeated where giving up would lose something: two days."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from domain.errors import CodeHostError, ForgeError, NotFound, RateLimited
+from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimited
 from domain.merging import Merged, NotMerged
 from domain.redaction import outgoing
 from domain.runs import Run
@@ -93,6 +93,7 @@ class Unasked:
     async def merge(self, look: int) -> Merged | NotMerged:
         """Merge exactly this head, in one look at it."""
         refused: NotMerged | None = None
+        merged: Merged | None = None
         host, repository, number, head = (
             self.services.host,
             self.run.repository,
@@ -104,9 +105,10 @@ class Unasked:
             return _THERE if await self.is_merged() else None
 
         async def merge() -> int:
-            nonlocal refused
+            nonlocal refused, merged
             result = await host.merge(repository, number, head)
             if isinstance(result, Merged):
+                merged = result
                 return _THERE
             refused = result
             raise NotDone(result.said)
@@ -117,6 +119,10 @@ class Unasked:
             if refused is None:
                 raise
             return refused
+        if merged is not None:
+            return merged
+        if not await self.is_merged():
+            raise Behind(f"GitHub does not show yet that #{number} was merged.", "Forge looks again.")
         return await host.merge(repository, number, head)  # it is merged: this only asks for the commit
 
     async def is_merged(self) -> bool:

@@ -121,6 +121,7 @@ def add_label(world: World, issue: Issue, by: Actor, name: str) -> None:
     label = label_named(world, issue.repository, name)
     if label not in issue.labels:
         issue.labels.append(label)
+        issue.updated_at = world.now()
         _announce(world, "labeled", issue, by, label=shapes.label(world, issue.repository, label))
 
 
@@ -129,4 +130,5 @@ def remove_label(world: World, issue: Issue, by: Actor, name: str) -> None:
     if label is None:
         raise Refusal(404, "Label does not exist")
     issue.labels.remove(label)
+    issue.updated_at = world.now()
     _announce(world, "unlabeled", issue, by, label=shapes.label(world, issue.repository, label))

@@ -123,6 +123,10 @@ class GitStore:
     _committed: datetime = _NEVER  # when the last was written that has no moment of its own
     _known: dict[tuple[str, ...], _Answer] = field(default_factory=dict[tuple[str, ...], _Answer])
 
+    def __deepcopy__(self, _memo: object) -> GitStore:
+        """The same objects, with the refs as they are at this moment."""
+        return _PastStore(self.path, self._diffs, self._commits, self._committed, self._known, self.refs("refs/"))
+
     @classmethod
     def create(cls, path: Path, default_branch: str, parent: GitStore | None = None) -> GitStore:
         """Write the skeleton of a bare repository by hand, which is faster than `git init`."""
@@ -294,6 +298,19 @@ class GitStore:
             command, input=message.encode(), capture_output=True, env={**_ENVIRONMENT, **people}, check=True
         )
         return done.stdout.decode().strip()
+
+
+@dataclass(eq=False)
+class _PastStore(GitStore):
+    """The refs of another moment, to be read only."""
+
+    kept: dict[str, str] = field(default_factory=dict[str, str])
+
+    def refs(self, prefix: str = "refs/heads/") -> dict[str, str]:
+        return {name: sha for name, sha in self.kept.items() if name.startswith(prefix)}
+
+    def ref(self, name: str) -> str | None:
+        return self.kept.get(name)
 
 
 def _fast_import_commit(

@@ -17,6 +17,7 @@ from simulator import access
 from simulator.access import Caller
 from simulator.events import Actor
 from simulator.faults import Dropped, Fault, Faults, RequestInfo, WriteHook
+from simulator.lagging import Lagging
 from simulator.limits import RateLimits
 from simulator.refusals import Refusal, not_found
 from simulator.state import Issue, Json, PullRequest, Repository, World
@@ -165,6 +166,7 @@ class Api:
         self.routes = routes
         self.faults = faults
         self.limits = RateLimits(world.now)
+        self.lagging = Lagging(world)
         self.requests: list[RequestInfo] = []
         self.write_hooks: list[WriteHook] = []
 
@@ -228,9 +230,8 @@ class Api:
         if route.jwt != (caller.kind == "app") and not route.anonymous:
             raise Refusal(401, "A JSON web token could not be decoded" if route.jwt else "Bad credentials")
         rates = self._spend(request, caller, info)
-        call = Call(
-            self.world, self.hooks, request.method, path, request.query, request.headers, raw, caller, params, rates
-        )
+        world = self.world if info.write else self.lagging.world()
+        call = Call(world, self.hooks, request.method, path, request.query, request.headers, raw, caller, params, rates)
         return call, route
 
     def _by_name(self, path: str) -> str:

@@ -106,7 +106,7 @@ def edit_base(world: World, pull: PullRequest, by: Actor, base: str) -> None:
 
 def set_draft(world: World, pull: PullRequest, by: Actor, draft: bool) -> None:
     if pull.draft != draft:
-        pull.draft = draft
+        pull.draft, pull.updated_at = draft, world.now()
         emit_pull(world, "converted_to_draft" if draft else "ready_for_review", pull, by.account)
 
 

@@ -230,6 +230,7 @@ def thread_by_node(world: World, node_id: str) -> Thread:
 
 
 def _announce_submission(world: World, review: Review, by: Actor, comments: list[ReviewComment]) -> None:
+    review.pull.updated_at = world.now()
     _announce_review(world, "submitted", review, by)
     for comment in comments:
         _announce_comment(world, "created", comment, by)

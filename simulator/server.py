@@ -175,6 +175,7 @@ class Simulator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.hooks.stop()
+        await self.api.lagging.stop()
         if self._runner is not None:
             await self._runner.cleanup()
         if self._scratch is not None:
@@ -376,6 +377,10 @@ class Simulator:
     def browse_as(self, user: User | None) -> None:
         """Who sits at the browser when the App asks for a sign-in."""
         self.sign_in.viewer = user.account if user else None
+
+    def lag(self, seconds: float) -> None:
+        """Let what the API answers lag behind its webhooks by this much; 0 ends that."""
+        self.api.lagging.lag(seconds)
 
     def hold_deliveries(self) -> None:
         self.hooks.hold()

@@ -110,6 +110,7 @@ class Pull(BaseModel):
     changed_files: int
     merged: bool = False
     merge_commit_sha: str | None = None  # of an open pull request: GitHub's trial merge
+    updated_at: AwareDatetime | None = None
 
     def to_domain(self) -> PullRequest:
         author = self.user or Account(id=GHOST_ID, login=GHOST_LOGIN)
@@ -130,6 +131,7 @@ class Pull(BaseModel):
             changed_files=self.changed_files,
             is_merged=self.merged,
             default_branch=self.base.repo.default_branch,
+            updated_at=self.updated_at,
         )
 
 
@@ -162,6 +164,7 @@ class IssueShown(_Written):
     state: Literal["open", "closed"]
     labels: tuple[str | _LabelShown, ...]
     pull_request: dict[str, object] | None = None
+    updated_at: AwareDatetime | None = None
 
     def to_domain(self) -> Issue:
         names = (one if isinstance(one, str) else one.name for one in self.labels)
@@ -175,6 +178,7 @@ class IssueShown(_Written):
             author_association=self.author_association,
             labels=tuple(name for name in names if name),
             is_pull_request=self.pull_request is not None,
+            updated_at=self.updated_at,
         )
 
 

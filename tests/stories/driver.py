@@ -1,6 +1,7 @@
 """Drives a whole Forge against the simulated GitHub, in the words of its users."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,7 +28,9 @@ from tests.toolchain import toolchain
 SECRET = "a-webhook-secret"
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
 DELIVERY = 120.0  # seconds for a delivery: GitHub's ten are over when a machine stands still, and it would be lost
-PATIENT = Patience(door=DELIVERY, stubborn=2, telling=0)
+LOOKS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between looks at what GitHub does not show yet
+LAG = float(os.environ.get("FORGE_TEST_LAG") or 0)  # seconds by which GitHub's API lags behind in every story
+PATIENT = Patience(door=DELIVERY, stubborn=2, telling=0, lag=LOOKS)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
 
@@ -203,6 +206,7 @@ async def chapter(
         github.hooks.timeout = DELIVERY
         github.webhook_url = f"http://127.0.0.1:{port}/webhook"
         told = Story(github, running, clock)
+        github.lag(LAG)
         yield told
         await told.rest()
         told.assert_all_seen()

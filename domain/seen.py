@@ -1,0 +1,35 @@
+"""What an event showed of an issue or a pull request, and whether an answer of GitHub's API is older than that."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.issues import Issue
+from domain.pulls import PullRequest
+
+
+class Seen(BaseModel):
+    """What an event carried of its issue or pull request; None where it did not say.
+
+    :param updated_at: when it was last changed, to the second.
+    :param head_sha: of a pull request.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    updated_at: datetime
+    is_open: bool | None = None
+    head_sha: str | None = None
+    is_draft: bool | None = None
+
+
+def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
+    """Whether GitHub's API answers with what was there before the event: it may lag seconds behind its webhooks.
+
+    A late event is no reason to wait: then the answer is the newer of the two. Within one second only what they say
+    tells them apart, and not which came first.
+    """
+    if live.updated_at is not None and live.updated_at != seen.updated_at:
+        return live.updated_at < seen.updated_at
+    told = {"is_open": seen.is_open, "head_sha": seen.head_sha, "is_draft": seen.is_draft}
+    return any(value is not None and getattr(live, name, value) != value for name, value in told.items())
