@@ -1,6 +1,6 @@
 """The ledger of events: append-only, written in the transaction of the change it tells of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -75,18 +75,35 @@ _MOVES: dict[str, bool] = {
 }
 
 
-MOVES = select(EventRow.id, EventRow.time, EventRow.type, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
-"""When a ``run`` worked and when it waited, in no order; :func:`moved` understands the rows."""
+_WHAT = EventRow.type + " " + func.coalesce(EventRow.phase, "")
+MOVES = select(EventRow.id, EventRow.time, _WHAT, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
+"""When a ``run`` worked and when it waited, and its phases, in no order; :func:`moved` understands the rows."""
 
 
 def moves(connection: Connection, trace: str) -> Sequence[Move]:
-    """When a run worked and when it waited."""
+    """When a run worked and when it waited, and in which phases."""
     return moved(connection.execute(MOVES, {"run": trace}))
 
 
 def moved(rows: Iterable[Sequence[Any]]) -> Sequence[Move]:
     """Moves in order, by the rows of :data:`MOVES`."""
-    return [Move(at, _MOVES[kind]) for _, at, kind, _ in sorted(rows, key=itemgetter(0)) if kind in _MOVES]
+    return list(_moved(sorted(rows, key=itemgetter(0))))
+
+
+def _moved(rows: Iterable[Sequence[Any]]) -> Iterator[Move]:
+    running, phase = False, None
+    for _, at, what, _ in rows:
+        kind, _, named = what.partition(" ")
+        match kind:
+            case EventType.phase_entered:
+                phase = Phase(named)
+            case EventType.phase_completed:
+                phase = None
+            case _ if kind in _MOVES:
+                running = _MOVES[kind]
+            case _:
+                continue
+        yield Move(at, running, phase)
 
 
 async def snapshot(database: Database, trace: str) -> dict[EventType, int]:

@@ -168,8 +168,9 @@ class OutboxRow(Base):
     done_at: Mapped[datetime | None]
 
 
-IS_MOVE = text("type LIKE 'run.%'")
-"""An event that says whether a run worked or waited. Asked before each call of a model, whatever else a run did."""
+IS_MOVE = text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
+"""An event that says whether a run worked or waited, or in which phase it is. Asked before each call of a model,
+whatever else a run did."""
 
 
 class EventRow(Base):

@@ -50,11 +50,13 @@ class IssueRun(Running):
             return await self._end(Ended(RunState.cancelled, ReasonCode.paused, text))
         if not begun.is_open:
             return await self._end(Ended(RunState.cancelled, ReasonCode.closed, plan_texts.closed()))
+        await self._enter(Phase.planning)
         plan = await self._planning.plan(begun)
         if isinstance(plan, Ended):
             return await self._end(plan)
         if self._run.trigger is Trigger.plan:
             await self._planning.post(begun, plan)
+            await self._leave(Phase.planning)
             return await self._end(Ended(RunState.completed, ReasonCode.planned, ""))
         return await self._decided(begun, plan, answered)
 
@@ -71,6 +73,7 @@ class IssueRun(Running):
             reason = _REFUSED[gate.state]
             text = plan_texts.stopped(reason, spent=await self._status.spent())
             return await self._end(Ended(RunState.failed, reason, text))
+        await self._leave(Phase.planning)
         granted = await Granting(self._services, self._journal, self._run).granted(begun, plan)
         if isinstance(granted, Ended):
             return await self._end(granted)
@@ -97,11 +100,13 @@ class IssueRun(Running):
         self, begun: Begun, level: RiskLevel, implementing: Implementing, handing_in: HandingIn
     ) -> str:
         """Implement, propose, and mend what the review and the tests find, as far as that goes now."""
+        await self._enter(Phase.implementation)
         built = await implementing.carry_out()
         bounces = [
             Bounce.model_validate(each) for each in await self._journal.listed("what was sent back", self._known)
         ]
-        for bounce in bounces:
+        for turn, bounce in enumerate(bounces, 2):
+            await self._enter(Phase.implementation, turn)
             built = await implementing.mend(built, bounce)
         while True:
             opened = await handing_in.hand_in(built)
@@ -110,10 +115,12 @@ class IssueRun(Running):
             self._progress = _proposed(self._progress, built, opened, len(bounces))
             if built.ended is not None:
                 return await self._end(await self._with_part(built.ended))
+            turn = len(bounces) + 1
+            await self._leave(Phase.implementation, turn)
             proving = Proving(self._services, self._journal, self._run, opened, begun.configuration, level)
             standing, step, phase = await self._look(proving, built, bounces)
             while step is Step.test or (step is Step.ready and not await self._is_ready(proving, handing_in, built)):
-                if step is Step.test and not await self._have_tested(proving, built):
+                if step is Step.test and not await self._have_tested(proving, built, turn):
                     return await self._wait_for_workflows()
                 standing, step, phase = await self._look(proving, built, bounces)
             if step is Step.wait:
@@ -128,6 +135,7 @@ class IssueRun(Running):
             await self._journal.step("send it back", partial(self._send_back, bounce, len(bounces)))
             bounces.append(bounce)
             await self._show(f"mends {len(bounces)}", _mending(self._progress, len(bounces)))
+            await self._enter(Phase.implementation, turn + 1)
             built = await implementing.mend(built, bounce)
 
     async def _look(self, proving: Proving, built: Built, bounces: Sequence[Bounce]) -> tuple[Standing, Step, Phase]:
@@ -136,10 +144,13 @@ class IssueRun(Running):
         standing = Standing.model_validate(answer)
         return standing, *next_step(standing, built.head, bounces)
 
-    async def _have_tested(self, proving: Proving, built: Built) -> bool:
+    async def _have_tested(self, proving: Proving, built: Built, turn: int) -> bool:
         """Have the head tested, once; whether that came to an end."""
+        await self._enter(Phase.testing, turn)
         await self._show(f"tests {built.head}", replace(self._progress, review=StepState.done, testing=StepState.now))
         has_ended = await proving.test(built)
+        if has_ended:
+            await self._leave(Phase.testing, turn)
         await self._telling.quiet()
         return has_ended
 

@@ -13,7 +13,7 @@ from domain.findings import Finding
 from domain.gates import Gate
 from domain.importance import Importance, writing
 from domain.review import Conclusion, Review
-from domain.runs import ReasonCode, Run, RunState, Trigger
+from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
 from memory import checkpoints, findings, gates, ladder, runs
 from pipeline import acting, signals, threads
@@ -59,6 +59,7 @@ class ReviewRun(Running):
             ended = await self._not_looked_at(settings)
             if ended is not None:
                 return ended
+            await self._enter(Phase.review)
             answer = await self._journal.step("run the checks", lambda: self._check(settings))
             checked = Checked.model_validate(answer)
             if EXAMINED.intersection(checked.paths):
@@ -98,6 +99,7 @@ class ReviewRun(Running):
             return False  # a filter of paths does not cover what decides who may do what
         if await self._journal.step("look into the history", self._drawing.leaked):
             return False
+        await self._leave(Phase.review)
         await self._journal.step("say that it is excluded", lambda: self._exclude(settings, nothing.text))
         return True
 
@@ -106,6 +108,8 @@ class ReviewRun(Running):
         if outcome is GatesOutcome.waiting:
             return await self._wait_for_a_person()
         state, reason = _ENDS[outcome]
+        if outcome is GatesOutcome.passed:
+            await self._leave(Phase.review)
         await self._journal.step("finish", lambda: self._finish(state, reason))
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
         if state is RunState.completed:

@@ -10,14 +10,15 @@ from pydantic import JsonValue
 
 from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized
 from domain.gates import Gate
-from domain.runs import ReasonCode, Run, RunState
-from memory import checkpoints, runs, spend
+from domain.runs import Phase, ReasonCode, Run, RunState
+from memory import checkpoints, phases, runs, spend
 from pipeline.gates import AtGate, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.purging import purge_copies
 from pipeline.recalling import settle
 from pipeline.services import Services
+from pipeline.steps import surely
 from pipeline.telling import Telling
 
 log = structlog.get_logger(__name__)
@@ -128,6 +129,19 @@ class Running(ABC):
         if ended is not None and ended.reason is ReasonCode.access_lost:
             await checkpoints.purge(self._services.database, (run.repository.id,), run)
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
+
+    async def _enter(self, phase: Phase, turn: int = 1) -> None:
+        """The run comes into a phase. No step: what was told is not told again.
+
+        :param turn: which time it does.
+        """
+        now = self._services.clock.now()
+        await surely(lambda: phases.enter(self._services.database, self._run, phase, turn, now))
+
+    async def _leave(self, phase: Phase, turn: int = 1) -> None:
+        """The run is through with a phase; see :meth:`_enter`."""
+        now = self._services.clock.now()
+        await surely(lambda: phases.leave(self._services.database, self._run, phase, turn, now))
 
     async def _try(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> bool:
         """A last word on GitHub; whether it was said. The run ends all the same, so that it is in nobody's way."""

@@ -18,7 +18,7 @@ class Facts:
     """What the database knows before a call.
 
     :param calls: of models, in this phase of this run; ``granted`` beyond the limit by people.
-    :param moves: when the run worked and when it waited.
+    :param moves: when the run worked and when it waited, and in which phases.
     :param recent: this repository's calls of this provider.
     :param caller: names the call, for the one trial of a circuit.
     """
@@ -57,10 +57,10 @@ def allowance(
     of_phase: int = getattr(limits_of_calls, facts.phase.value, limits_of_calls.other)
     calls = _room(ceilings.calls, of_phase, facts.granted)
     minutes = _room(ceilings.minutes, configured.time.total, facts.granted)  # a slice of calls is one of time, too
-    spent = breakers.worked(facts.moves, now)
+    of_run, in_phase = breakers.worked(facts.moves, now), breakers.worked(facts.moves, now, facts.phase)
     used = [
         breakers.iteration(facts.calls, facts.phase, limits_of_calls, calls.granted),
-        breakers.time(spent, spent, facts.phase, configured.time, timedelta(minutes=minutes.granted)),
+        breakers.time(in_phase, of_run, facts.phase, configured.time, timedelta(minutes=minutes.granted)),
     ]
     stopped = next(
         (_stopped(check, room) for check, room in zip(used, (calls, minutes), strict=True) if check.should_break), None

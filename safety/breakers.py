@@ -79,21 +79,25 @@ def strides(seen: Sequence[str]) -> Sequence[bool]:
 
 @dataclass(frozen=True)
 class Move:
-    """A run began to work, or to wait for a person, in a queue or for a rate limit.
+    """A run began to work, or to wait for a person, in a queue or for a rate limit; or it came into another phase.
 
     :param at: in UTC.
+    :param phase: in which it is from then on; None: in none, or not known.
     """
 
     at: datetime
     running: bool
+    phase: Phase | None = None
 
 
-def worked(moves: Sequence[Move], now: datetime) -> timedelta:
+def worked(moves: Sequence[Move], now: datetime, phase: Phase | None = None) -> timedelta:
     """How long a run worked up to now; while it waits, its time stands still.
 
-    :param moves: in the order of the run's history. For one phase, only its own, with a last one where it was left.
+    :param moves: in the order of the run's history.
+    :param phase: only the time in it counts, however often it was entered; None: all of it.
     """
-    spans = (then.at - move.at for move, then in pairwise([*moves, Move(now, running=False)]) if move.running)
+    ends = pairwise([*moves, Move(now, running=False)])
+    spans = (then.at - move.at for move, then in ends if move.running and phase in {None, move.phase})
     return sum((max(span, _NO_TIME) for span in spans), _NO_TIME)  # a clock that was set back takes nothing away
 
 

@@ -14,11 +14,13 @@ from sqlalchemy import column, insert, inspect, select, table
 
 import migrations
 from domain.errors import ConfigurationError
+from domain.events import Event, EventType
 from domain.memories import Archived
 from memory import tables
-from memory.database import Base, Database, Engine, begin, sync_engine
+from memory.database import Base, Connection, Database, Engine, begin, sync_engine
+from memory.ledger import MOVES, moved
 from memory.memories import archive, row_of
-from memory.tables import MemoryRow, MemoryVectorRow
+from memory.tables import EventRow, MemoryRow, MemoryVectorRow
 from memory.vectors import Vector, keep, missing
 from tests.databases import Backend, drop, fresh
 from tests.unit.memories.test_confidence import NOON
@@ -84,6 +86,30 @@ def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path:
     engine.dispose()
     drop(url)
     assert [tuple(row) for row in rows] == [("", "Forge / review")]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_moves_of_the_version_before_are_found(backend: Backend, tmp_path: Path) -> None:
+    """The index of them is another one, and whoever goes back has the one before."""
+    url = fresh(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0018")
+    kinds = [EventType.run_started, EventType.tool_executed, EventType.run_waiting]
+    told = [Event(id=str(n), trace="r", time=NOON, source="s", type=kind) for n, kind in enumerate(kinds)]
+    with begin(engine) as connection:
+        connection.execute(insert(EventRow), [each.model_dump() for each in told])
+    migrations.upgrade(engine)
+    with begin(engine) as connection:
+        assert [move.running for move in moved(connection.execute(MOVES, {"run": "r"}))] == [True, False]
+        if backend == "sqlite":
+            assert "USING INDEX events_of_moves" in str(_plan(connection))
+    engine.dispose()
+    drop(url)
+
+
+def _plan(connection: Connection) -> Sequence[Any]:
+    asked = MOVES.params(run="r").compile(connection.engine, compile_kwargs={"literal_binds": True})
+    return connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -59,6 +59,23 @@ async def test_of_one_that_began_and_answered(database: Database) -> None:
     assert [(each.question, each.key, each.step, each.at) for each in found.turns] == [("digest", "read 1", SEEN, NOW)]
 
 
+async def test_of_one_that_came_through_phases(database: Database) -> None:
+    told = [
+        (EventType.run_started, None),
+        (EventType.phase_entered, Phase.planning),
+        (EventType.run_waiting, None),
+        (EventType.run_resumed, None),
+        (EventType.phase_completed, Phase.planning),
+        (EventType.run_admitted, None),
+    ]
+    async with database.transaction() as session:
+        for minute, (kind, phase) in enumerate(told):
+            ledger.tell(session, RUN.id, kind, NOW + minute * MINUTE, phase=phase)
+    plan = Phase.planning
+    running = [(True, None), (True, plan), (False, plan), (True, plan), (True, None)]
+    assert (await of(database)).moves == [Move(NOW + n * MINUTE, *each) for n, each in enumerate(running)]
+
+
 async def test_what_is_kept_beside_an_answer_is_what_it_came_to(database: Database) -> None:
     await read(database)
     value = await answers.find(database, RUN, "digest")

@@ -24,7 +24,7 @@ def facts(*, calls: int = 0, granted: int = 0, minutes: int = 0, spent: int = 0,
         totals=Totals(phase=spent, run=spent, day=spent, installation=spent),
         calls=calls,
         granted=granted,
-        moves=[Move(NOW - timedelta(minutes=minutes), running=True)] if minutes else [],
+        moves=[Move(NOW - timedelta(minutes=minutes), running=True, phase=Phase.review)] if minutes else [],
         recent=[Call(NOW - timedelta(seconds=n + 1), failed=True) for n in range(failed)],
         circuit=Circuit(),
         caller="run/step",
@@ -58,6 +58,17 @@ def test_open_breaker_refuses(known: Facts, breaker: str, gate: str | None) -> N
 )
 def test_what_is_within_every_limit_is_allowed(known: Facts) -> None:
     assert asked(known).refusal is None
+
+
+def test_only_the_time_of_the_phase_counts_against_it() -> None:
+    """And all of it against the run."""
+    began, entered = NOW - timedelta(minutes=60), NOW - timedelta(minutes=9)
+    moves = [Move(began, running=True, phase=Phase.planning), Move(entered, running=True, phase=Phase.review)]
+    assert asked(replace(facts(), moves=moves)).refusal is None
+    long = [Move(began - timedelta(minutes=60), running=True, phase=Phase.planning), moves[-1]]
+    refusal = asked(replace(facts(), moves=long)).refusal
+    assert refusal is not None
+    assert refusal.check.reason.code == "time.total"
 
 
 def test_warnings_come_before_the_limit() -> None:

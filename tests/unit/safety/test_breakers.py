@@ -160,6 +160,17 @@ def test_worked(history: list[tuple[int, bool]], at: int, minutes: int) -> None:
     assert worked(moves(*history), NOW + at * MINUTE) == minutes * MINUTE
 
 
+def test_worked_in_a_phase() -> None:
+    """However often it was entered, without what the run waited."""
+    planning, testing = Phase.planning, Phase.testing
+    written = [(0, True, planning), (10, True, testing), (15, False, testing), (500, True, testing), (502, True, None)]
+    history = [Move(NOW + minute * MINUTE, running, phase) for minute, running, phase in written]
+    history += [Move(NOW + 510 * MINUTE, True, testing)]
+    at = NOW + 511 * MINUTE
+    assert [worked(history, at, each) // MINUTE for each in (planning, testing, Phase.review)] == [10, 8, 0]
+    assert worked(history, at) == 26 * MINUTE
+
+
 MOVES = st.lists(st.tuples(st.integers(-100, 100), st.booleans()))
 
 

@@ -1,0 +1,91 @@
+"""Each phase of a run has its own time, which is what it worked in it, and the ledger tells of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from agents.scripted import Played, ScriptedModel
+from domain.events import Event
+from memory import ledger
+from tests.stories.driver import Story
+from tests.stories.test_issue import DONE, TASK, TEST, patches, proposed
+from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_proving import FAILED, MEND, MENDED, OFF, change, ended, judged
+
+
+def after(told: Story, minutes: float, reply: Played) -> Callable[[str], Played]:
+    """What a model says after so many minutes."""
+
+    def said(_content: str) -> Played:
+        told.clock.move(minutes=minutes)
+        return reply
+
+    return said
+
+
+async def phases(told: Story, trigger: str = "issue") -> Sequence[Event]:
+    """What the ledger tells of the phases of the newest run of a kind."""
+    run = next(each for each in await told.runs() if each.trigger == trigger)
+    every = await ledger.replay(told.forge.services.database, run.id)
+    return [each for each in every if each.type.startswith("phase.")]
+
+
+def shown(events: Sequence[Event]) -> list[str]:
+    return [f"{each.phase} {each.type.value.partition('.')[2]} {each.payload['turn']}" for each in events]
+
+
+async def begun(read: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None) -> Asked:
+    """An issue whose change fails a test, and is mended the first time."""
+    asked = await opened(read)
+    model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), mends or MENDED)
+    return asked
+
+
+async def test_a_phase_has_its_own_time(read: Story, model: ScriptedModel) -> None:
+    """A run that planned and implemented for 24 minutes has all of the 20 for its tests."""
+    asked = await begun(read, model)
+    model.when("Discounts", after(read, 12, plan()))
+    model.when(TASK, patches(OFF, TEST), after(read, 12, DONE))
+    model.when(FAILED, judged(0.9))
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == []
+    assert await ended(read) == ("completed", "proposed")
+    told = await phases(read)
+    assert shown(told) == [
+        "planning entered 1",
+        "planning completed 1",
+        "implementation entered 1",
+        "implementation completed 1",
+        "testing entered 1",
+        "testing completed 1",
+        "implementation entered 2",
+        "implementation completed 2",
+        "testing entered 2",
+        "testing completed 2",
+    ]
+    took = [round((each.duration or 0) / 60) for each in told if each.type == "phase.completed"]
+    assert took == [12, 12, 0, 0, 0]
+    assert shown(await phases(read, "pull_request")) == ["review entered 1", "review completed 1"]
+    read.comments(proposed(asked))
+
+
+async def test_a_phase_that_is_entered_again_goes_on_with_its_time(read: Story, model: ScriptedModel) -> None:
+    """What it waited at a gate does not count, and nothing is told twice by a run that goes on behind one."""
+    asked = await begun(read, model)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(OFF, TEST), DONE)
+    model.when(FAILED, after(read, 21, judged(0.9)), judged(0.6))
+    wrong = patches(change("x", "discount * 2").replace("1 - x", "1 + discount"))
+    model.when(MEND, wrong, MENDED, patches(change("discount * 2", "discount")), MENDED)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == ["guard"]
+    [question] = read.questions(asked.issue)
+    assert "The testing phase has worked 21 of its 20 minutes; waiting does not count." in question.body
+    read.clock.move(hours=3)
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert read.closed_gates(asked.issue)[0] == "guard: Approved by alice"
+    told = await phases(read)
+    assert len(shown(told)) == len(set(shown(told)))
+    assert [each.duration for each in told if each.type == "phase.completed" and (each.duration or 0) > 3600] == []
+    read.questions(asked.issue)
+    read.comments(proposed(asked))
