@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +117,13 @@ def _is_silent(past: Sequence[Exchange]) -> bool:
 
 async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:
     """The answers of all tools, in order; they are used at the same time."""
-    return await asyncio.gather(*(_use(agent, use) for use in uses))
+    return await asyncio.gather(*(_timed(agent, use) for use in uses))
+
+
+async def _timed(agent: Agent[A], use: ToolUse) -> Result:
+    began = time.monotonic()
+    result = await _use(agent, use)
+    return result.model_copy(update={"seconds": time.monotonic() - began})
 
 
 async def _use(agent: Agent[A], use: ToolUse) -> Result:
@@ -130,7 +137,7 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
     if not isinstance(arguments, dict):
         return Result(text=f"{use.tool} was not called: its arguments are no JSON object.", is_error=True)
     outcome = await answered(agent.tools, use.tool, cast(dict[str, object], arguments))
-    return Result(text=outcome.text, is_error=outcome.is_error)
+    return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason)
 
 
 def _handed_in(agent: Agent[A], exchange: Exchange) -> A | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -58,12 +58,18 @@ class ToolUse(BaseModel):
 
 
 class Result(BaseModel):
-    """What a tool answered."""
+    """What a tool answered. What the model does not see is no part of the name of its next turn.
+
+    :param reason: of an error: see :class:`agents.tools.tool.Mistaken`.
+    :param seconds: that it took.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     text: str
     is_error: bool = False
+    reason: str = Field(default="", repr=False)
+    seconds: float = Field(default=0.0, repr=False)
 
 
 class Turn(Paid):

@@ -38,8 +38,28 @@ async def keep(database: Database, run: Run, question: str, value: dict[str, Any
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
 
 
-_KEY, _STEP, _RESULTS, _ERRORS = "key", "step", "results", "errors"
+_KEY, _STEP, _RESULTS, _ERRORS, _WRONG = "key", "step", "results", "errors", "wrong"
 _FIELDS = {field.name for field in fields(Step)}
+
+
+@dataclass(frozen=True)
+class Used:
+    """What one use of a tool came to.
+
+    :param reason: of an error: the same for every use that was refused for the same; empty: the text.
+    :param seconds: that it took.
+    """
+
+    tool: str
+    text: str
+    is_error: bool = False
+    reason: str = ""
+    seconds: float | None = None
+
+    @property
+    def wrong(self) -> str:
+        """The kind of error it is, on one line; empty: none."""
+        return " ".join(f"{self.tool}: {self.reason or self.text}".split()) if self.is_error else ""
 
 
 @dataclass(frozen=True)
@@ -55,26 +75,38 @@ async def acted(
     run: Run,
     phase: Phase,
     question: str,
-    tools: Sequence[str],
-    results: Sequence[tuple[str, bool]],
+    used: Sequence[Used],
     now: datetime,
 ) -> None:
     """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
 
-    :param tools: the name of each that was used, in order.
-    :param results: of each: what it answered, and whether that is an error.
+    :param used: its tools, in order.
     """
     answered = await find(database, run, question)
     if answered is None:
         return
-    value = {**answered, _RESULTS: [text for text, _ in results], _ERRORS: [wrong for _, wrong in results]}
+    value = {
+        **answered,
+        _RESULTS: [each.text for each in used],
+        _ERRORS: [each.is_error for each in used],
+        _WRONG: [each.wrong for each in used if each.is_error],
+    }
     seen = await asyncio.to_thread(_seen, question, value)
     mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
     async with database.transaction() as session:
         await session.execute(update(AnswerRow).where(mine).values(value=value, turn=seen))
-        for tool, (_, is_error) in zip(tools, results, strict=True):
-            payload = {"problem": "the call was refused" if is_error else None}
-            ledger.tell(session, run.id, EventType.tool_executed, now, source=tool, phase=phase, payload=payload)
+        for each in used:
+            payload = {"problem": "the call was refused" if each.is_error else None}
+            ledger.tell(
+                session,
+                run.id,
+                EventType.tool_executed,
+                now,
+                source=each.tool,
+                phase=phase,
+                payload=payload,
+                duration=each.seconds,
+            )
 
 
 async def acted_on(database: Database, run: Run) -> dict[str, Acted]:
@@ -130,7 +162,8 @@ def iteration(question: str, value: dict[str, Any]) -> Iteration:
     if "uses" not in value:
         return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
     used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
-    return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), problem)
+    wrong = problem or "\n".join(value.get(_WRONG, ()))
+    return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), wrong)
 
 
 def _seen(question: str, value: dict[str, Any]) -> dict[str, Any] | None:

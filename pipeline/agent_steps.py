@@ -14,6 +14,7 @@ from domain.ports import Purse
 from domain.redaction import outgoing
 from domain.runs import Phase, Run
 from memory import answers
+from memory.answers import Used
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
 from pipeline.services import Services
@@ -77,10 +78,11 @@ class AgentSteps:
 
     async def _act(self, name: str, turn: Turn, use: Use) -> JsonValue:
         exchange = Exchange(turn=turn, results=tuple(await use()))
-        results = [(result.text, result.is_error) for result in exchange.results]
-        tools = [used.tool for used in turn.uses]
-        now = self._services.clock.now()
-        await answers.acted(self._services.database, self._run, self._phase, name, tools, results, now)
+        used = [
+            Used(use.tool, result.text, result.is_error, result.reason, result.seconds)
+            for use, result in zip(turn.uses, exchange.results, strict=True)
+        ]
+        await answers.acted(self._services.database, self._run, self._phase, name, used, self._services.clock.now())
         return exchange.model_dump(mode="json")
 
     def _name(self, past: Sequence[Exchange]) -> str:

@@ -152,12 +152,14 @@ def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | Non
 
 
 def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
-    count = _errors_in_a_row(history)
-    if count < limits.consecutive_errors:
+    latest = history[-limits.consecutive_errors :]
+    kinds = _of_all(latest) if len(latest) == limits.consecutive_errors else ()
+    if not kinds:
         return None
+    count = next((n for n, each in enumerate(reversed(history)) if not _of_all([each], kinds)), len(history))
     return _stopped(
         Guard.consecutive_errors,
-        f"The last {count} iterations ended with the same kind of error, {history[-1].error}; "
+        f"The last {count} iterations had the same kind of error, {'; '.join(kinds)}; "
         f"it stops at {limits.consecutive_errors}.",
         count,
         limits.consecutive_errors,
@@ -178,7 +180,10 @@ def _stopped(guard: Guard, text: str, value: float, threshold: float, suggestion
     return Check(name=guard.value, state=BreakerState.open, reason=reason, suggestion=suggestion)
 
 
-def _errors_in_a_row(history: Sequence[Step]) -> int:
-    last = history[-1].error if history else ""
-    others = (count for count, each in enumerate(reversed(history)) if each.error != last)
-    return next(others, len(history)) if last else 0
+def _of_all(steps: Sequence[Step], kinds: Sequence[str] = ()) -> Sequence[str]:
+    """The kinds of errors that all of the steps had.
+
+    :param kinds: only these; none: any.
+    """
+    wanted = kinds or steps[0].error.splitlines()
+    return [kind for kind in wanted if all(kind in each.error.splitlines() for each in steps)]

@@ -17,6 +17,7 @@ LONGEST_PERIOD = 3
 _SAMPLE = 16_000  # characters of each end of an output that are looked at
 _KEPT = 1_000  # characters of each end of what is kept of an action or a thought
 _ERROR = 200  # characters of the kind of an error
+_ERRORS = 10  # kinds of errors of one iteration
 _TELLING = 120  # characters from which a result is too particular to come from different actions by chance
 _ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
 
@@ -28,7 +29,7 @@ class Iteration:
     :param thought: what the model said.
     :param action: the tools it called with their arguments, as one text without ids of the calls; empty: none.
     :param output: what the tools answered.
-    :param error: the kind of error it ended with; empty: none.
+    :param error: the kinds of errors in it, a line for each; empty: none.
     """
 
     thought: str = ""
@@ -46,7 +47,7 @@ class Step:
     :param said: the ends of the thought and the output, without what differs every time; only without an action.
     :param result: a digest of the error and the output, without what differs every time.
     :param is_telling: whether the result is too particular to come from different actions by chance.
-    :param error: the kind of error it ended with; empty: none.
+    :param error: the kinds of errors in it, a line for each; empty: none.
     """
 
     did: str = ""
@@ -62,7 +63,7 @@ def step(iteration: Iteration) -> Step:
 
     The cost is bounded: 32,000 characters of each text are looked at.
     """
-    action, output, error = _action(iteration.action), normalised(iteration.output), iteration.error[:_ERROR]
+    action, output, error = _action(iteration.action), normalised(iteration.output), _kinds(iteration.error)
     return Step(
         did=_digest(iteration.action),
         action=action,
@@ -71,6 +72,12 @@ def step(iteration: Iteration) -> Step:
         is_telling=len(output) >= _TELLING,
         error=error,
     )
+
+
+def _kinds(error: str) -> str:
+    """The kinds of errors, each once, without what differs every time."""
+    kinds = dict.fromkeys(line[:_ERROR] for line in normalised(error).splitlines())
+    return "\n".join([*kinds][:_ERRORS])
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ def patching(draft: Draft, *, redact: Redact) -> Tool:
         judged = await draft.apply(arguments.diff.encode())
         said = told(judged.violations)
         if judged.change is None:
-            raise Mistaken(redact("\n".join(["Nothing was applied.", *_violations(said)])))
+            text = redact("\n".join(["Nothing was applied.", *_violations(said)]))
+            raise Mistaken(text, redact("\n".join(_reasons(said))))
         files = [_file(file) for file in judged.change.files]
         warnings = ["Warnings:", *_violations(said)] if said else []
         return redact("\n".join(["Applied.", *_first(files, "files"), *warnings]))
@@ -71,6 +72,12 @@ def _violations(found: Iterable[Violation]) -> Iterator[str]:
     """Each with its file, constraint, message and suggestion; the gravest first."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
     return _first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
+
+
+def _reasons(found: Iterable[Violation]) -> Iterator[str]:
+    """What is wrong with which file: where in it, and what the lines are, differs from diff to diff."""
+    ranked = sorted(found, key=lambda each: -each.severity.rank)
+    return _first([_place(each).removesuffix(": ") for each in ranked], "violations")
 
 
 def _place(violation: Violation) -> str:

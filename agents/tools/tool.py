@@ -14,7 +14,14 @@ _MOST_PROBLEMS = 5
 
 
 class Mistaken(Exception):
-    """What a call asks for cannot be had; the message tells the model what to do instead."""
+    """What a call asks for cannot be had; the message tells the model what to do instead.
+
+    :param reason: the same for every call that is refused for the same; empty: the message is.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model gets to read, and whether that is an answer or says why there is none."""
+    """What the model gets to read, and whether that is an answer or says why there is none.
+
+    :param reason: of an error, where the text is not the same for the same mistake; see :class:`Mistaken`.
+    """
 
     text: str
     is_error: bool = False
+    reason: str = ""
 
 
 async def answered(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> Outcome:
@@ -58,11 +69,11 @@ async def answered(tools: Sequence[Tool], name: str, arguments: Mapping[str, obj
     try:
         return Outcome(_cut(await tool.call(given)))
     except Mistaken as mistake:
-        return _refused(str(mistake))
+        return _refused(str(mistake), mistake.reason)
 
 
-def _refused(text: str) -> Outcome:
-    return Outcome(_cut(text), is_error=True)
+def _refused(text: str, reason: str = "") -> Outcome:
+    return Outcome(_cut(text), is_error=True, reason=reason)
 
 
 def _problems(error: ValidationError) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 from domain.events import EventType
 from domain.runs import Phase
 from memory import answers, history, ledger, totals
+from memory.answers import Used
 from memory.database import Connection, Database
 from memory.history import History
 from memory.tables import AnswerRow
@@ -39,7 +40,7 @@ async def of(database: Database) -> History:
 async def read(database: Database) -> None:
     """An answer that was acted on."""
     await answers.keep(database, RUN, "digest", READ, NOW)
-    await answers.acted(database, RUN, Phase.review, "digest", ["read_file"], [("total = 1", False)], NOW)
+    await answers.acted(database, RUN, Phase.review, "digest", [Used("read_file", "total = 1")], NOW)
 
 
 async def test_of_a_run_of_which_nothing_is_known(database: Database) -> None:
@@ -80,7 +81,7 @@ async def test_what_is_kept_beside_an_answer_is_what_it_came_to(database: Databa
     await read(database)
     value = await answers.find(database, RUN, "digest")
     assert value is not None
-    assert value == {**READ, "results": ["total = 1"], "errors": [False]}
+    assert value == {**READ, "results": ["total = 1"], "errors": [False], "wrong": []}
     (kept,) = await database.at_once(lambda connection: answers.of_run(connection, RUN.id))
     assert kept.step == step(answers.iteration("digest", value)) == SEEN
 

@@ -9,6 +9,7 @@ from domain.configuration import Configuration
 from domain.events import EventType
 from domain.runs import Phase
 from memory import answers, history, ledger, totals
+from memory.answers import Used
 from memory.database import Connection, Database
 from pipeline.services import Services
 from pipeline.watch import Watch
@@ -40,7 +41,7 @@ async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list
         value = {"key": f"read {number}", "text": "", "uses": [{"tool": "edit", "arguments": action}], "problem": None}
         at = NOW + timedelta(seconds=number)
         await answers.keep(database, RUN, f"digest {number}", value, at)
-        await answers.acted(database, RUN, Phase.review, f"digest {number}", ["edit"], [(f"{result}%", False)], at)
+        await answers.acted(database, RUN, Phase.review, f"digest {number}", [Used("edit", f"{result}%")], at)
     watch, now = Watch(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
     def stopped(connection: Connection) -> str | None:

@@ -46,6 +46,8 @@ FAILING = turns(3, error="ToolError")
         ([*FAILING[:2], *turns(1), *FAILING[:2]], 1, None),  # a success in between
         ([*FAILING[:2], *turns(2, error="Timeout")], 1, None),  # another kind in between
         ([*FAILING, *turns(1)], 1, None),
+        ([*turns(1, error="a\nb"), *turns(1, error="b\nc"), *turns(1, error="b")], 1, "consecutive_errors"),
+        ([*turns(1, error="a\nb"), *turns(1, error="b\nc"), *turns(1, error="c")], 1, None),
         ([*turns(4), *FAILING], 1, "consecutive_errors"),
         ([], -60, None),  # the clock was set back
     ],
@@ -76,7 +78,7 @@ def test_it_says_what_happened_against_which_limit_and_what_to_do() -> None:
         "The task took all of its 10 iterations and is not done.",
         "The task ran for 15 min and is not done; it may run for 15 min.",
         "The task goes in circles: its last 3 iterations were the same step 3 times in a row.",
-        "The last 3 iterations ended with the same kind of error, ToolError; it stops at 3.",
+        "The last 3 iterations had the same kind of error, ToolError; it stops at 3.",
         "The task goes in circles: its last 9 iterations were the same 3 steps 3 times in a row.",
     ]
     assert [(verdict.reason.value, verdict.reason.threshold) for verdict in verdicts if verdict] == [

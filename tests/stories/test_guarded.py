@@ -1,0 +1,43 @@
+"""What stops an agent that gets nowhere, and what people see of it."""
+
+from agents.scripted import ScriptedModel, Uses
+from tests.stories.driver import Story
+from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
+from tests.stories.test_planning import opened, plan
+from tests.stories.test_proving import ended
+
+
+def outside(words: str) -> str:
+    """A diff of a file that the plan does not let it change."""
+    return f"--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# {words}\n"
+
+
+async def test_tools_that_refuse_for_the_same_reason_stop_a_task(read: Story, model: ScriptedModel) -> None:
+    """However the agent words what it asks for, and although it looks around meanwhile."""
+    asked = await opened(read)
+    model.when("Discounts", plan())
+    looks = ("grep", {"pattern": "total"})
+    attempts = [Uses([("apply_patch", {"diff": outside(words)}), looks]) for words in ("One", "Two", "Three", "Four")]
+    model.when(TASK, *attempts[:3], patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == ["guard"]
+    [question] = read.questions(asked.issue)
+    assert "The last 3 iterations had the same kind of error" in question.body
+    assert "apply_patch: README.md (allowed_areas)" in question.body
+    assert "3 errors" in question.body
+    await asked.says(asked.alice, "/forge continue 5it")
+    assert read.closed_gates(asked.issue) == ["guard: Approved by alice"]
+    assert await ended(read) == ("completed", "proposed")
+    read.comments(proposed(asked))
+
+
+async def test_who_looks_for_a_file_is_not_stopped(read: Story, model: ScriptedModel) -> None:
+    """Wrong paths are guessed; each is another one."""
+    asked = await opened(read)
+    guesses = [Uses([("read_file", {"path": f"shop/{name}.py"})]) for name in ("carts", "basket1", "basket2", "total")]
+    model.when("Discounts", *guesses, plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == []
+    assert await ended(read) == ("completed", "proposed")
+    read.comments(proposed(asked))
