@@ -345,7 +345,12 @@ def only_on_issues(verb: Verb) -> str:
 
 
 SHOWN = ""
-"""Answers what needs no words: the run of an issue that begins or goes on shows that in its own comment."""
+"""Answers what needs no words: the run of an issue that begins shows that in a comment of its own."""
+
+
+def taken_up() -> str:
+    """For a run of an issue that goes on after it ended; its comment stands further up."""
+    return "The run continues with what it has; nothing is paid for again. Its comment above says how far it is."
 
 
 def not_begun(outcome: str) -> str:

@@ -291,7 +291,9 @@ class Obedience:
         if self._command.is_pull_request:
             return await self._review(False, standing)
         outcome = await self._runs.again(self._command.repository, self._command.number, verb, self._command.seen)
-        return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
+        if not outcome.startswith("run "):
+            return replies.not_begun(outcome)
+        return replies.taken_up() if verb is Verb.resume else replies.SHOWN
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""

@@ -30,7 +30,7 @@ async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel)
     assert "a person stopped it" in asked.status
     before = len(model.calls)
     said = await asked.says(asked.alice, "/forge resume")
-    assert "The run goes on from what it has" in said
+    assert "The run continues with what it has" in said
     assert planned(model) == 1
     assert len([call for call in model.calls[before:] if TASK in call.content]) == 1
     assert not proposed(asked).draft
@@ -57,8 +57,7 @@ async def test_the_failed_phase_is_done_anew(read: Story, model: ScriptedModel) 
     asked = await begun(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.says(asked.alice, "/forge run")
     await asked.says(asked.alice, "/forge reject help_needed Not now")
-    said = await asked.says(asked.alice, "/forge retry")
-    assert "the phase anew in which the last run failed" in said
+    assert "Forge proposed a change for this issue" in await asked.says(asked.alice, "/forge retry")
     assert planned(model) == 1
     assert not proposed(asked).draft
     assert sorted(each.state for each in await read.runs() if each.trigger == "issue") == ["completed", "failed"]
