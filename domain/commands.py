@@ -41,6 +41,7 @@ class ReviewPullRequest(Command):
     """Review the pull request's head. The live head wins over ``head_sha``, which is only what the event saw.
 
     :param seen: what the event showed of the pull request; None where no event asks.
+    :param pushed_at: when ``sender`` pushed that head; None where the event is about something else.
     """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
@@ -51,6 +52,7 @@ class ReviewPullRequest(Command):
     repeat: Repeat = Repeat.never
     sender: Sender
     seen: Seen | None = None
+    pushed_at: datetime | None = None
 
 
 class ReviewCheckedHead(Command):

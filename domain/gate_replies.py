@@ -17,7 +17,7 @@ def decided(gate: Gate) -> str:
     slice_ = NO_SLICE if gate.decision is None else gate.decision.grants
     granted = f" It got another slice: {slice_.shown}." if slice_.shown else ""
     on = " The conditions go with it." if gate.conditions else ""
-    waived = " Nobody else has the role, so the rule on authors was waived." if _waived(gate) else ""
+    waived = " Nobody else is left with the role, so the rule on authors was waived." if _waived(gate) else ""
     return f"{_named(gate)} is approved; the run goes on.{granted}{on}{waived}"
 
 

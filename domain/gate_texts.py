@@ -125,7 +125,7 @@ def _answer(gate: Gate) -> str:
         f"{said}, on {_when(decision.at)}, {_span((decision.at - gate.asked_at).total_seconds())} after it was asked."
     )
     words = _words(gate)
-    waived = "Nobody else has the role, so the rule on authors was waived." if decision.waived else ""
+    waived = "Nobody else is left with the role, so the rule on authors was waived." if decision.waived else ""
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from domain.commands import AnyCommand, EndPullRequest, Ignored, Repeat, ReviewPullRequest
@@ -21,6 +22,9 @@ _REVERTS = re.compile(
     r"^Reverts (?P<owner>[^\s/#]{1,100})/(?P<name>[^\s/#]{1,100})#(?P<number>\d{1,9})\s*$", re.MULTILINE
 )
 """What the button Revert writes into the body, below a title `Revert "…"`."""
+
+
+_LATEST = datetime.max.replace(tzinfo=UTC)  # where an event does not say when: nobody accepted it since
 
 
 class _PullRequest(PullSubject):
@@ -61,6 +65,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         repeat=_REPEATS[event.action],
         sender=event.sender.as_sender(),
         seen=event.pull_request.seen(),
+        pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
     )
 
 

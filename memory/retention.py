@@ -39,6 +39,7 @@ from memory.tables import (
     OkRow,
     OutboxRow,
     PauseRow,
+    PushRow,
     RecallRow,
     RunRow,
     SpendRow,
@@ -303,6 +304,7 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (CircuitRow, CircuitRow.repository_id),
     (PauseRow, PauseRow.repository_id),
     (OkRow, OkRow.repository_id),
+    (PushRow, PushRow.repository_id),
 )
 
 

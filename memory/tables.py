@@ -362,6 +362,18 @@ class OkRow(Base):
     given_at: Mapped[datetime]
 
 
+class PushRow(Base):
+    """Somebody pushed a head to a pull request: who wrote a change does not decide about it."""
+
+    __tablename__ = "pushes"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    head_sha: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]  # as GitHub says
+
+
 class SpendRow(Base):
     """One call of a model: what it was reserved for, and what it cost in the end. Money in micro-USD."""
 

@@ -13,8 +13,8 @@ from memory import gates, grants, ledger, runs
 from pipeline import configuration
 from pipeline.gates import show_outcome
 from pipeline.services import Services
-from pipeline.standing import Standing, look
-from safety.authority import Facts, authorise, waived
+from pipeline.standing import Standing, authorship, look
+from safety.authority import Authorship, Facts, authorise, waived
 from safety.authority import Gate as Rule
 from safety.gates import strictest
 
@@ -223,7 +223,9 @@ async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashComman
     refused = authorise(asked, facts, rule)
     if refused is not None and refused.code in {RefusalCode.author, RefusalCode.requester}:
         others = set(await services.host.accounts_with(gate.repository, rule.role)) - {sender.id}
-        facts = replace(facts, is_alone=not others)
+        wrote = await _authorship(services, gate, standing) if rule.not_author else None
+        is_alone = not others if wrote is None else wrote.leaves_nobody_but(sender.id, others)
+        facts = replace(facts, is_alone=is_alone)
         refused = authorise(asked, facts, rule)
     if refused is None:
         return waived(asked, facts, rule)
@@ -247,8 +249,16 @@ async def _configured(services: Services, gate: Gate) -> str | None:
     return None if configured is None else configured.role
 
 
+async def _authorship(services: Services, gate: Gate, standing: Standing) -> Authorship | None:
+    """Who wrote what a gate asks about, as far as nobody else accepted that at such a gate."""
+    if standing.pull_request is None:
+        return None
+    return await authorship(services, gate.repository, standing.pull_request, {gate.name})
+
+
 async def _facts(services: Services, gate: Gate, standing: Standing) -> Facts:
-    facts = standing.facts
+    wrote = await _authorship(services, gate, standing) if gate.request.not_author else None
+    facts = standing.facts if wrote is None else replace(standing.facts, is_author=wrote.includes(standing.sender.id))
     if not gate.request.not_requester:
         return facts
     requester = await runs.requester(services.database, gate.run_id)

@@ -34,7 +34,7 @@ from domain.review import Conclusion
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.seen import Seen
 from domain.slash import AskReview, Verb
-from memory import checkpoints, deliveries, gates, runs, waits
+from memory import checkpoints, deliveries, gates, pushes, runs, waits
 from memory.runs import Candidate
 from pipeline import messages
 from pipeline.actions_ended import checks_ended
@@ -291,6 +291,9 @@ class Dispatch:
     async def _admitted(self, command: ReviewPullRequest, seen: Seen | None) -> Admitted:
         """Admit what GitHub says is the live head; look again if somebody else may have seen a newer one meanwhile."""
         database, admitted_by = self._services.database, f"{self._guid}#{command.number}"
+        if command.pushed_at is not None:
+            pushed = (command.number, command.head_sha, command.sender, command.pushed_at)
+            await pushes.note(database, command.repository, *pushed)
         while True:
             look = await look_at(self._services, command.repository, command.number, seen)
             if not look.pull_request.is_open:

@@ -1,19 +1,26 @@
 """Asks, at the moment somebody commands, who they are here and what they command about (SPEC W5)."""
 
+from collections.abc import Collection
+
 from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
 from domain.pulls import PullRequest
 from domain.runs import RepositoryRef
 from domain.seen import Seen
-from memory import permits
+from memory import permits, pushes
 from pipeline import catching_up
 from pipeline.services import Services
-from safety.authority import Facts, refusal
+from safety.authority import Authorship, Facts, refusal
+
+_WHOLE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
 class Standing(BaseModel):
-    """The live role of whoever commands, the live pull request, and whether its head got an ok before."""
+    """The live role of whoever commands, the live pull request, and whether its head got an ok before.
+
+    :param has_pushed: they pushed to it what no other person has accepted as a whole since.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -22,6 +29,7 @@ class Standing(BaseModel):
     pull_request: PullRequest | None
     is_fork: bool
     has_ok: bool
+    has_pushed: bool = False
 
     @property
     def facts(self) -> Facts:
@@ -30,7 +38,7 @@ class Standing(BaseModel):
         return Facts(
             role=self.role,
             is_app=self.sender.is_app,
-            is_author=self.sender.id == author,
+            is_author=self.sender.id == author or self.has_pushed,
             needs_ok=self.is_fork and not self.has_ok,
         )
 
@@ -53,13 +61,23 @@ async def look(
     if number is None:
         return Standing(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
     pull_request = await catching_up.pull_request(services, repository, number, seen)
+    wrote = await authorship(services, repository, pull_request, {_WHOLE})
     return Standing(
         sender=sender,
         role=role,
         pull_request=pull_request,
         is_fork=pull_request.is_from_fork(repository.id),
         has_ok=await permits.has_ok(services.database, repository, number, pull_request.head_sha),
+        has_pushed=wrote.includes(sender.id),
     )
+
+
+async def authorship(
+    services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
+) -> Authorship:
+    """Who wrote a pull request, as far as nobody else accepted that at one of these gates."""
+    number, opener = pull_request.number, pull_request.author_id
+    return await pushes.authorship(services.database, repository, number, opener, accepting)
 
 
 async def give_ok(services: Services, repository: RepositoryRef, number: int, head_sha: str, sender: Sender) -> None:

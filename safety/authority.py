@@ -1,7 +1,8 @@
 """Decides whether somebody may do what they ask, by command, button or page, from facts of this moment (SPEC W5)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from domain.gates import STANDARD
 from domain.slash import Deploy, Level, RefusalCode, Refused, Rollback, SlashCommand, Verb
@@ -29,17 +30,67 @@ STRICTEST = Gate("maintain", not_author=True, not_requester=True)
 
 
 @dataclass(frozen=True)
+class Push:
+    """A person pushed a head to a pull request; ``at`` as GitHub says."""
+
+    head_sha: str
+    by_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Somebody approved a head at a gate that is not for its author."""
+
+    head_sha: str
+    by_id: int
+
+
+@dataclass(frozen=True)
+class Authorship:
+    """Who wrote a pull request.
+
+    :param pushes: oldest first. What Forge pushed is nobody's.
+    """
+
+    opener: int
+    pushes: tuple[Push, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+
+    def includes(self, account: int) -> bool:
+        """Whether an account wrote part of what nobody else has accepted yet: it opened it, or pushed since then."""
+        if account == self.opener:
+            return True
+        heads = {one.head_sha for one in self.accepted if one.by_id != account}
+        seen = max((push.at for push in self.pushes if push.head_sha in heads), default=None)
+        mine = [push for push in self.pushes if push.by_id == account and push.head_sha not in heads]
+        return any(seen is None or push.at >= seen for push in mine)
+
+    def leaves_nobody_but(self, account: int, others: Collection[int]) -> bool:
+        """Whether only this account is left to decide: nobody else has the role, or all who have it wrote it, too.
+
+        Of several who wrote it, whoever pushed last is not left: the others can look at that.
+
+        :param others: who else has the role.
+        """
+        if any(not self.includes(other) for other in others):
+            return False
+        last = self.pushes[-1].by_id if self.pushes else self.opener
+        return not others or account != last
+
+
+@dataclass(frozen=True)
 class Facts:
     """What is known about who asks, and about what.
 
     :param role: the live role GitHub gave a moment ago.
     :param is_app: the sender is an App, or an App wrote in their name.
     :param is_edited: the text was edited after it was written.
-    :param is_author: they opened the pull request.
+    :param is_author: they opened the pull request, or pushed to it what nobody else has accepted.
     :param is_requester: they asked for what the gate is about.
     :param needs_ok: the head comes from a fork, and nobody with write permission has let this head be run yet.
     :param is_production: the environment it is about is production.
-    :param is_alone: nobody else has the role; then nobody is left out for being author or requester (CONTRACT).
+    :param is_alone: nobody else is left with the role; then nobody is left out for being author or requester.
     """
 
     role: str

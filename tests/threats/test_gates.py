@@ -90,7 +90,7 @@ async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(tol
     scene.somebody("dave", "write")
     answer = await scene.says(scene.alice, APPROVE)
     assert "is approved" in answer
-    assert "Nobody else has the role, so the rule on authors was waived." in answer
+    assert "Nobody else is left with the role, so the rule on authors was waived." in answer
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
     assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]

@@ -1,5 +1,7 @@
 """Who may do what: CONTRACT's tables, one case per row, each with who may and who may not."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from domain.slash import (
@@ -16,7 +18,7 @@ from domain.slash import (
     Verb,
 )
 from handlers.slash import read_line
-from safety.authority import GATES, ROLES, Facts, Gate, authorise, waived
+from safety.authority import GATES, ROLES, Accepted, Authorship, Facts, Gate, Push, authorise, waived
 
 LEAST = {
     "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI"],
@@ -128,3 +130,56 @@ def test_production_takes_maintain_and_elsewhere_write_is_enough() -> None:
         assert _code(asked, Facts("write", is_production=False)) is None
         assert _code(asked, Facts("write", is_production=True)) is RefusalCode.role
     assert _code(Level(level=0), Facts("maintain")) is RefusalCode.role
+
+
+BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def _pushed(*by: int) -> tuple[Push, ...]:
+    """Heads a, b, … pushed by these accounts, one after the other."""
+    return tuple(Push("abcdef"[index], who, NOON + timedelta(minutes=index)) for index, who in enumerate(by))
+
+
+@pytest.mark.parametrize(
+    ("pushes", "accepted", "writers"),
+    [
+        ((), (), {BOB}),
+        ((MIA,), (), {BOB, MIA}),
+        ((MIA, BOB), (), {BOB, MIA}),
+        ((MIA, BOB), (("a", CAROL),), {BOB}),  # what mia pushed was accepted by somebody else
+        ((MIA, BOB, MIA), (("a", CAROL),), {BOB, MIA}),
+        ((MIA, BOB), (("a", MIA),), {BOB, MIA}),  # her own word is nobody else's
+        ((MIA, BOB), (("opened", CAROL),), {BOB, MIA}),
+        ((MIA, DAVE, BOB), (("b", CAROL),), {BOB}),
+        ((MIA, DAVE, BOB), (("a", CAROL),), {BOB, DAVE}),
+    ],
+)
+def test_who_wrote_a_change(pushes: tuple[int, ...], accepted: tuple[tuple[str, int], ...], writers: set[int]) -> None:
+    wrote = Authorship(BOB, _pushed(*pushes), tuple(Accepted(*one) for one in accepted))
+    assert {account for account in (BOB, MIA, CAROL, DAVE) if wrote.includes(account)} == writers
+
+
+def test_a_push_of_the_same_second_counts() -> None:
+    """GitHub tells no parts of a second, so what may have come after the accepted head did."""
+    wrote = Authorship(BOB, (Push("a", DAVE, NOON), Push("b", MIA, NOON)), (Accepted("a", CAROL),))
+    assert wrote.includes(MIA)
+
+
+@pytest.mark.parametrize(
+    ("pushes", "with_the_role", "left"),
+    [
+        ((), {BOB}, {BOB}),
+        ((), {BOB, MIA}, set[int]()),  # mia may
+        ((MIA,), {MIA}, {MIA}),
+        ((MIA,), {BOB, MIA}, {BOB}),  # both wrote it: who did not push last looks at that
+        ((MIA, BOB), {BOB, MIA}, {MIA}),
+        ((MIA,), {BOB, MIA, CAROL}, set[int]()),  # carol may
+    ],
+)
+def test_who_is_left_where_all_who_may_wrote_it(
+    pushes: tuple[int, ...], with_the_role: set[int], left: set[int]
+) -> None:
+    wrote = Authorship(BOB, _pushed(*pushes))
+    writers = [account for account in with_the_role if wrote.includes(account)]
+    assert {who for who in writers if wrote.leaves_nobody_but(who, with_the_role - {who})} == left
