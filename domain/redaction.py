@@ -15,7 +15,18 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from domain.credentials import ASSIGNED, PRIVATE_KEY, SHAPES, Shape, is_assigned_value, key_end
+from domain.credentials import (
+    ASSIGNED,
+    NAMED,
+    NAMED_HINTS,
+    PRIVATE_KEY,
+    SHAPES,
+    Shape,
+    credential_name,
+    is_assigned_value,
+    is_named_value,
+    key_end,
+)
 from domain.findings import RawFinding
 
 SHORTEST = 8
@@ -188,7 +199,17 @@ def _without_shapes(text: str) -> str:
             text = shape.expression.sub(_Masked(shape), text)
     if any(hint in low for hint in ASSIGNED.hints):
         text = ASSIGNED.expression.sub(_assigned_masked, text)
+    if any(hint in low for hint in NAMED_HINTS):
+        text = "\n".join(_without_named(line) for line in text.split("\n"))
     return text
+
+
+def _without_named(line: str) -> str:
+    low = line.lower()
+    if any(hint in low for hint in NAMED_HINTS) and credential_name(line):
+        for expression in NAMED:
+            line = expression.sub(_named_masked, line)
+    return line
 
 
 @dataclass(frozen=True)
@@ -199,7 +220,7 @@ class _Masked:
 
     def __call__(self, match: re.Match[str]) -> str:
         group: str | int = "secret" if "secret" in self.shape.expression.groupindex else 0
-        if not self.shape.is_secret(match[group]):
+        if not self.shape.of(match):
             return match[0]
         return _replaced(match, group, self.shape.kind)
 
@@ -208,6 +229,10 @@ def _assigned_masked(match: re.Match[str]) -> str:
     if not is_assigned_value(match):
         return match[0]
     return _replaced(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
+
+
+def _named_masked(match: re.Match[str]) -> str:
+    return _replaced(match, "secret", ASSIGNED.kind) if is_named_value(match) else match[0]
 
 
 def _replaced(match: re.Match[str], group: str | int, kind: str) -> str:

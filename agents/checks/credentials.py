@@ -8,31 +8,24 @@ from pydantic import JsonValue
 from agents.checks.identity import identified
 from agents.checks.subject import Subject, ToolReport
 from agents.checks.work import Shift, each
+from domain.credentials import SHAPES
 from domain.findings import Category, Finding, Layer, RawFinding, Severity
 from workspace.passing import Passing
 
-NAMES = {
+
+def _with_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
+
+
+NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if shape.rule} | {
     "aws-access-key": "an AWS access key id",
-    "aws-secret-key": "an AWS secret key",
     "azure-storage-key": "an Azure storage key",
-    "github-token": "a GitHub token",
-    "gitlab-token": "a GitLab token",
-    "slack-token": "a Slack token",
     "stripe-key": "a live Stripe key",
     "jwt": "a JSON Web Token",
     "npm-token": "an npm token",
-    "openai-key": "an OpenAI key",
-    "anthropic-key": "an Anthropic key",
-    "pypi-token": "a PyPI token",
-    "sendgrid-key": "a SendGrid key",
-    "square-secret": "a Square secret",
-    "mailchimp-key": "a Mailchimp key",
     "twilio-key": "a Twilio API key",
     "telegram-token": "a Telegram bot token",
-    "discord-token": "a Discord bot token",
     "google-oauth-secret": "a Google OAuth client secret",
-    "digitalocean-token": "a DigitalOcean token",
-    "hugging-face-token": "a Hugging Face token",
     "private-key": "a private key",
     "basic-auth": "a password inside a URL",
     "keyword": "a hard-coded credential",

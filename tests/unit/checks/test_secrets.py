@@ -55,6 +55,24 @@ REAL = [
     ("keyword", "app.py", 'DB_PASSWORD = "q9Zr4-Tk2w"  # pragma: whitelist secret'),
     ("stripe-key", "a.go", f'key := "sk_live_{some(24)}" // gitleaks:allow'),
     ("keyword", "Main.java", 'String password = "Tr0ub4dor&3x";'),
+    ("keyword", "app.py", 'password_stage = "q9Zr4-Tk2w"'),
+    ("keyword", "app.py", 'password_admin = "q9Zr4-Tk2w"'),
+    ("keyword", "app.py", 'PASSWORD_MIN = "q9Zr4-Tk2w"'),
+    ("keyword", "app.py", 'api_key_android = "8fJ2kLm9QwZx71"'),
+    ("keyword", "app.py", 'secret_paid = "8fJ2kLm9QwZx71"'),
+    ("keyword", "app.py", 'secret_key_storage = "8fJ2kLm9QwZx71"'),
+    ("keyword", "app.py", 'secret_name, password = "web", ""; password = "q9Zr4-Tk2w"'),
+    ("keyword", "app.py", 'if password_prod == "q9Zr4-Tk2w":'),
+    ("github-token", "ci.sh", f"git clone https://ghp_{some(36)}@github.com/octo-org/shop"),
+    ("github-token", "ci.sh", f"curl https://api.site.io/v1/ghp_{some(36)}/x"),
+    ("github-token", "ci.sh", f"KEY_ghp_{some(36)}"),
+    ("github-token", "app.py", f"'ghp_{some(36)}_old'"),
+    ("github-token", "app.py", f'print("a\\nghp_{some(36)}")'),
+    ("telegram-token", "app.py", f"https://api.telegram.org/bot{some(9, '123456789')}:AA{some(33)}/getMe"),
+    ("openai-key", "app.py", f'k = "sk-proj-{some(58)}T3BlbkFJ{some(58)}"'),
+    ("aws-access-key", "app.py", f"s3://AKIA{some(16, UPPER)}:{some(40)}@bucket/x"),
+    ("gitlab-token", "x.txt", f"GR1348941{some(20)}"),
+    ("npm-token", ".npmrc", "//registry.site.org/:_authToken=7d3c1f0a-52b9-4e6d-8a47-c1e95b2f6d38"),
 ]
 
 HARMLESS = [
@@ -98,6 +116,13 @@ HARMLESS = [
     ("a.js", "import { secret } from './lib/secrets2.js'"),
     ("a.tf", "password = var.db_password1"),
     ("a.ts", "passwordRules: 'min8chars1upper'"),
+    ("a.ts", "secretName: 'web-Tls-2024x'"),
+    ("a.py", 'apiKeyId = "8fJ2kLm9QwZx71"'),
+    ("a.py", 'passwordfield = "user-Pw-2x9"'),
+    ("a.py", "PASSWORD_MIN = 12"),
+    ("a.py", "def ghs_count(): return laughs_at_ghp_counting_every_thing_there_is_to_count()"),
+    ("a.css", ".sk-folding-cube-with-a-very-long-css-class-name-and-more-of-it { color: red }"),
+    ("a.html", f'<img src="data:image/png;base64,{some(400)}+AKIA/{some(900)}">'),
 ]
 
 

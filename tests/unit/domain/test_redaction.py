@@ -152,6 +152,68 @@ def test_everything_a_review_reports_is_masked(kind: str, path: str, line: str) 
     assert scan(path, [(1, redact(line))], []) == []
 
 
+NAMES = [
+    *["password", "password_prod", "password2", "PASSWORD_STAGE", "dbPassword"],
+    *["db_pass", "db_pass_2", "passwd", "pwd", "my_pwd_x"],
+    *["client_secret", "secret_value", "secretValue", "api_key", "api_key_android"],
+    *["apikey2", "auth_key", "service_key", "account_key", "private_key"],
+    *["priv_key_a", "client_key", "secret_key_storage", "db_key", "user.password"],
+    *["database_pass", "key_pass_1", "config.secret"],
+]
+FORMS = [
+    "{} = '{}'",
+    '{} = "{}"',
+    '{}="{}"',
+    '{}: "{}",',
+    '"{}": "{}"',
+    "'{}' => '{}'",
+    '{}[] = "{}";',
+    '{}[25] = @"{}";',
+    '{} := "{}"',
+    '{} == "{}"',
+    'if ("{1}" == {0}) {{',
+    "{} !== '{}'",
+    '{} "{}";',
+    '{}("{}");',
+    '{}.assign("{}", 17);',
+    "{}: {}",
+    "{}={}",
+    "export {}={}",
+    "{}            = '{}'",
+    "{} = `{}`",
+]
+PLACES = [
+    "app.py",
+    "a.js",
+    "a.go",
+    "a.java",
+    "a.c",
+    "a.cpp",
+    "a.cs",
+    "a.yml",
+    "a.ini",
+    ".env",
+    "a.toml",
+    "a.rb",
+    "a.php",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_guess_of_a_review_is_masked(name: str) -> None:
+    """Whatever a review takes for a credential by its name never reaches a prompt or the database."""
+    lines = [(form.format(name, value), value) for form in FORMS for value in (PASSWORD, "Tr0ub4dor&3x", "aB3$x,y;z9")]
+    for path in PLACES:
+        hits = scan(path, list(enumerate([line for line, _ in lines], 1)), [])
+        kept = [line for hit in hits for line, value in [lines[hit.line - 1]] if value in redact(line)]
+        assert kept == [], path
+
+
+def test_a_review_guesses_in_every_language() -> None:
+    lines = [form.format(name, PASSWORD) for form in FORMS for name in NAMES]
+    assert all(scan(path, list(enumerate(lines, 1)), []) for path in PLACES)
+
+
 @pytest.mark.parametrize("folder", ["domain", "pipeline", "bot", "safety", "memory"])
 def test_ordinary_code_is_left_alone(folder: str) -> None:
     root = Path(__file__).parents[3]

@@ -1,0 +1,62 @@
+"""Credentials in unusual places (T-O7): masked wherever Forge keeps or sends them."""
+
+import random
+import string
+
+from agents.scripted import ScriptedModel
+from tests.stories.driver import Story
+from tests.stories.test_model import FILLER
+from tests.threats.test_secrets import posted, stored
+
+_RANDOM = random.Random(29)
+
+
+def some(length: int) -> str:
+    return "".join(_RANDOM.choice(string.ascii_letters + string.digits) for _ in range(length))
+
+
+STAGE, PROD, COMPARED = (f"q9Zr4-{some(8)}" for _ in range(3))
+CLONED, REMOVED = f"ghp_{some(36)}", f"hvs.{some(30)}"
+BEFORE = f"""\
+import shop
+
+password_stage = "{STAGE}"
+secret_key_storage = '{PROD}'
+
+
+def total(prices):
+    if shop.password == "{COMPARED}":
+        return 0
+    # git clone https://{CLONED}@github.com/octo-org/shop
+    vault = "{REMOVED}"
+    return sum(prices)
+"""
+
+
+async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(read: Story, model: ScriptedModel) -> None:
+    """Layer 1 says nothing of lines that a change does not add; a model is shown them all the same."""
+    repository, alice = read.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
+    after = BEFORE.replace(f'    vault = "{REMOVED}"\n', "").replace("sum(prices)", "sum(prices) / len(prices)")
+    after = after.replace("import shop\n", f"import shop\n{FILLER}{FILLER.replace('VALUE', 'OTHER')}")
+    await alice.push(repository, "feature", {"billing/pay.py": after}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Mean price")
+    await read.rest()
+    read.reviews(pull)
+    told = "\n".join(call.content for call in model.calls)
+    assert "len(prices)" in told
+    assert "password_stage" in told
+    places = {"the prompt": told, "the database": stored(read.forge.settings.database_url)}
+    places["GitHub"] = posted(read, repository, pull)
+    secrets = [STAGE, PROD, COMPARED, CLONED, REMOVED]
+    assert [(place, each) for place, text in places.items() for each in secrets if each in text] == []
+
+
+async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(told: Story) -> None:
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    head = await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.gates(pull) == ["security_findings"]
+    told.reviews(pull)
+    lines = {each["start_line"] for each in told.check(repository, head).annotations if "secret/" in each["title"]}
+    assert lines == {3, 4, 8, 10}
