@@ -5,12 +5,13 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import structlog
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from bot import app as process
 from bot import audit as auditing
@@ -24,7 +25,9 @@ from bot.invoking import run_app
 from bot.logging import configure, print_uncaught
 from bot.memory_commands import memory
 from bot.opening import NotThere
+from bot.printing import output
 from bot.settings import Settings
+from bot.version import VERSION
 from domain.config_texts import PATH
 from domain.errors import ForgeError
 from domain.gates import GateState
@@ -35,7 +38,20 @@ from memory.costs import By
 from pipeline.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
-cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Forge reviews pull requests on GitHub.")
+
+
+class _Forge(TyperGroup):
+    """The commands; what typer passes on of another library's words is left out of its messages."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
+cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates")
 cli.add_typer(memory, name="memory")
@@ -56,6 +72,22 @@ def main() -> None:
         print_uncaught(type(error), error, error.__traceback__)
         errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
         sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        with output() as console:
+            console.out(f"forge {VERSION}", highlight=False)
+        raise typer.Exit
+
+
+@cli.callback(help="Forge reviews pull requests on GitHub.")
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print which version this is.")
+    ] = False,
+) -> None:
+    """What is said before a command."""
 
 
 @cli.command()
@@ -182,19 +214,24 @@ def resume() -> None:
 @cli.command()
 def review(
     path: Annotated[Path, typer.Argument(help="A folder in the repository.")] = Path(),
-    base: Annotated[str, typer.Option(help="The revision to compare with.")] = "main",
+    base: Annotated[
+        str | None, typer.Option(help="The revision to compare with.", show_default="origin/HEAD, main or master")
+    ] = None,
+    staged: Annotated[bool, typer.Option("--staged", help="Look at what is staged, against HEAD.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Correct formatting and simple lint in the working tree.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
 ) -> None:
     """Review a local repository against a revision, like a pull request.
 
-    Exit codes: 0 approve, 1 changes requested, 2 wrong input or an error, 3 a person should look, 130 interrupted.
+    One line per finding where the output is no terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong input or
+    an error, 3 a person should look, 130 interrupted, 141 nobody read the output to its end.
     """
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
-    shown = "json" if as_json else "sarif" if as_sarif else "table"
+    shown = "json" if as_json else "sarif" if as_sarif else "text"
     configure("console", level=40)
-    raise typer.Exit(_EXIT_CODES[asyncio.run(local.run(path, base, shown))])
+    raise typer.Exit(_EXIT_CODES[asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))])
 
 
 @configuration.command("check")

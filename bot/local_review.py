@@ -1,59 +1,81 @@
 """Reviews a local repository on the command line, with the same layers as a pull request."""
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Literal
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from agents import reviewer
 from agents.checks.toolbox import Toolbox
 from agents.reviewer import ModelPart
 from bot import sarif
+from bot.correcting import correct
 from bot.printing import output
-from domain.findings import Layer, Severity
+from bot.review_shown import show, tell
+from bot.version import VERSION
+from domain.errors import ForgeError
+from domain.findings import Layer
 from domain.ids import finding_id
-from domain.neutral import visible
-from domain.redaction import outgoing
 from domain.review import Decision, LayerReport, Review
 from pipeline import configuration
 from safety.risk import Author
-from workspace.local import local
+from workspace.local import HEAD, Local, local
 
 _NO_MODEL = "`forge review` asks no model; on GitHub one reads what is above low risk."
-_COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
+JSON_VERSION = 1
+"""Of what `--json` prints; a change that a reader could stumble over raises it."""
 
 
-async def run(path: Path, base: str, shown: Literal["table", "json", "sarif"]) -> Decision:
-    """Review the repository at ``path`` against ``base``, print the result, and answer what it came to.
+async def run(
+    path: Path, base: str | None, shown: Literal["text", "json", "sarif"], *, staged: bool = False, fix: bool = False
+) -> Decision:
+    """Review a repository, print the result, and answer what it came to.
 
+    :param path: a folder in it.
+    :param base: the revision to compare with; None for the default branch, or for HEAD if ``staged``.
+    :param staged: look at the index instead of the working tree.
+    :param fix: correct what is simple in the working tree, and review what is left.
     :raises CodeAccessError: if there is no repository, no such revision, or no common history.
-    :raises ForgeError: if the result cannot be printed.
+    :raises ForgeError: if the result cannot be printed, or a file cannot be written.
     """
-    review, problem = await _review(path, base)
+    review, problem = await _review(path, base, staged=staged, fix=fix)
     with output() as console:
         if shown == "json":
-            console.out(json.dumps(review.model_dump(mode="json"), indent=2), highlight=False)
+            told = {"version": JSON_VERSION, "forge": VERSION, **review.model_dump(mode="json")}
+            console.out(json.dumps(told, indent=2), highlight=False)
         elif shown == "sarif":
             console.out(json.dumps(sarif.document(review.findings), indent=2), highlight=False)
         else:
-            _print(console, review, problem)
+            tell(console, review, problem, whole=sys.stdout.isatty())
     return review.decision
 
 
-async def _review(path: Path, base: str) -> tuple[Review, str | None]:
+async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:
+    if staged and fix:
+        raise ForgeError("--fix corrects the working tree, and --staged looks at the index.", "Choose one of them.")
+    async with Toolbox.start() as toolbox:
+        compared = HEAD if staged and base is None else base
+        async with local(path, compared, staged=staged) as code:
+            reviewed = await _looked_at(code, toolbox)
+            corrected = await correct(code, reviewed[0].findings) if fix else []
+        if corrected:
+            for finding in corrected:
+                sys.stderr.write(f"corrected {show(finding.where)}: {show(finding.rule)}\n")
+            async with local(path, base) as code:
+                reviewed = await _looked_at(code, toolbox)
+    return reviewed
+
+
+async def _looked_at(code: Local, toolbox: Toolbox) -> tuple[Review, str | None]:
     started = time.perf_counter()
-    async with local(path, base) as code, Toolbox.start() as toolbox:
-        change = await code.change(code.merge_base_sha, code.head)
-        config_file = (await code.read(code.merge_base_sha, [configuration.PATH])).get(configuration.PATH)
-        loaded = configuration.of_checkout(config_file)
-        settings = loaded.configuration
-        kept = reviewer.within(change, settings)
-        checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
-        result = reviewer.draw(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
+    change = await code.change(code.merge_base_sha, code.head)
+    config_file = (await code.read(code.merge_base_sha, [configuration.PATH])).get(configuration.PATH)
+    loaded = configuration.of_checkout(config_file)
+    settings = loaded.configuration
+    kept = reviewer.within(change, settings)
+    checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
+    result = reviewer.draw(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
     named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
     return timed, loaded.problem
@@ -61,36 +83,3 @@ async def _review(path: Path, base: str) -> tuple[Review, str | None]:
 
 async def _no_dependencies() -> None:
     """GitHub's dependency comparison needs GitHub."""
-
-
-def _print(console: Console, review: Review, problem: str | None) -> None:
-    if problem:
-        console.print(f"[yellow]{show(problem)}[/]")
-    if review.findings:
-        table = Table("severity", "where", "rule", "what", box=None, pad_edge=False)
-        for finding in review.findings:
-            table.add_row(
-                f"[{_COLOURS[finding.severity]}]{finding.severity}[/]",
-                show(finding.where),
-                show(finding.rule),
-                show(finding.message),
-            )
-        console.print(table)
-    for layer in review.layers:
-        for text in (layer.missing, *(f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem)):
-            if text:
-                console.print(f"[yellow]! {show(text)}[/]")
-    for entry in review.not_looked_at:
-        console.print(f"[dim]not looked at: {show(entry.path)}: {show(entry.reason)}[/]")
-    changed = f"{review.files} files, +{review.additions} -{review.deletions}"
-    console.print(
-        f"\n[bold]{review.decision.replace('_', ' ')}[/] · risk {review.risk.level} ({review.risk.score} of 100) · "
-        f"{changed} · {review.seconds:.2f} s"
-    )
-    for reason in review.reasons:
-        console.print(f"  {show(reason.text)}")
-
-
-def show(text: str) -> str:
-    """Text of tools and of the repository as the terminal may get it: no sequences, no markup, no secret."""
-    return escape(outgoing(visible(text)))

@@ -1,6 +1,7 @@
 """Prints what a command was asked for on standard output, which may be closed or full."""
 
 import os
+import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,22 +10,32 @@ from rich.console import Console
 
 from domain.errors import ForgeError
 
+_NOBODY_READS = 128 + signal.SIGPIPE
+
 
 @contextmanager
 def output() -> Generator[Console]:
     """The console to print on; nothing else is done meanwhile, so that a failure is one of the output.
 
     :raises ForgeError: if something printed could not be written.
+    :raises SystemExit: without a word, if nobody reads any more, as `head` does after its lines.
     """
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # so Python says that it was closed
         raise ForgeError("Standard output is closed, so nothing can be printed.")
     try:
         yield _Console()
         sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_output()
+        raise SystemExit(_NOBODY_READS) from None
     except OSError as error:
-        # What is left in the buffer is thrown away, or the interpreter would fail at it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         raise ForgeError(f"Standard output could not be written: {error.strerror}.") from None
+
+
+def _give_up_output() -> None:
+    """Throw away what is left in the buffer, or the interpreter would fail at it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Console(Console):

@@ -20,6 +20,11 @@ from workspace.selection import summarised
 _MEANING = ("core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase")
 
 
+HEAD = "HEAD"
+DEFAULT_BASES = ("origin/HEAD", "main", "master")
+"""The default branch, as a clone knows it or as it is usually called."""
+
+
 class LocalError(CodeAccessError):
     """The local repository, or what was asked of it, is not usable; the same again would not help."""
 
@@ -43,11 +48,15 @@ class Local(Objects):
     """A local repository, compared with the merge base of a revision.
 
     :param merge_base: the merge base of that revision and HEAD.
-    :param head: HEAD, or a tree of the working tree if that differs from it.
+    :param head: HEAD, or a tree of the working tree or the index if that differs from it.
+    :param top: the working tree's folder; None for a bare repository.
     """
 
-    def __init__(self, git: Git, merge_base: str, head: str, left_out: Collection[Skipped] = ()) -> None:
+    def __init__(
+        self, git: Git, merge_base: str, head: str, left_out: Collection[Skipped] = (), top: Path | None = None
+    ) -> None:
         super().__init__(git)
+        self.top = top
         self.merge_base_sha = merge_base
         self.head = head
         self._left_out = left_out
@@ -61,7 +70,13 @@ class Local(Objects):
 
 @asynccontextmanager
 async def local(
-    path: Path, base: str, *, working_tree: bool = True, limits: Limits = DEFAULT, program: str | None = None
+    path: Path,
+    base: str | None,
+    *,
+    working_tree: bool = True,
+    staged: bool = False,
+    limits: Limits = DEFAULT,
+    program: str | None = None,
 ) -> AsyncGenerator[Local]:
     """Open a local repository for reading.
 
@@ -69,8 +84,9 @@ async def local(
     user's repository never takes effect and nothing is written there.
 
     :param path: a folder in the repository.
-    :param base: the revision to compare with.
+    :param base: the revision to compare with; None for the first of :data:`DEFAULT_BASES` that is there.
     :param working_tree: include changes that are not committed.
+    :param staged: of those only what is in the index, as the next commit will have it.
     :raises LocalError: no repository, no commit, an unknown revision, or no common history.
     """
     theirs = Git(None, program=program)
@@ -78,25 +94,34 @@ async def local(
     head = await _commit(theirs, path, "HEAD")
     if head is None:
         raise LocalError("The repository has no commit yet, so there is nothing to compare.", "Commit something first.")
-    base_commit = await _commit(theirs, path, base)
-    if base_commit is None:
-        raise LocalError(
-            f"{base!r} names no commit in this repository.",
-            "Give a branch, tag or commit as --base, for example origin/main; fetch it first if it is elsewhere.",
-        )
+    base_commit = await _base(theirs, path, base)
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
         git = await _borrow(place, Path(folder), program)
         merge_base = await Objects(git).merge_base(base_commit, head)
         left_out: list[Skipped] = []
         if working_tree and place.top is not None:
             settings = await _meaning(theirs, path)
-            tree, left_out = await _WorkingTree(git, place, place.top, Path(folder), settings, limits).tree(head)
+            uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings, limits)
+            tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
             if tree != await _tree_of(git, head):
                 head = tree
-        yield Local(git, merge_base, head, left_out)
+        yield Local(git, merge_base, head, left_out, place.top)
+
+
+async def _base(git: Git, path: Path, base: str | None) -> str:
+    for revision in DEFAULT_BASES if base is None else (base,):
+        if (commit := await _commit(git, path, revision)) is not None:
+            return commit
+    what = f"{base!r} names no commit" if base is not None else f"There is none of {', '.join(DEFAULT_BASES)}"
+    raise LocalError(
+        f"{what} in this repository.",
+        "Give a branch, tag or commit as --base, for example origin/main; fetch it first if it is elsewhere.",
+    )
 
 
 async def _find(git: Git, path: Path) -> _Place:
+    if path.is_file():
+        raise LocalError(f"{str(path)!r} is a file.", "Give the folder of a git repository.")
     if not path.is_dir():
         raise LocalError(f"There is no folder {str(path)!r}.", "Give the path of a git repository.")
     asked = (
@@ -204,6 +229,17 @@ class _WorkingTree:
         names = b"".join(path + b"\0" for path in taken)
         await self._run("update-index", "--add", "--remove", "-z", "--stdin", stdin=names)
         return (await self._run("write-tree", "--missing-ok")).decode().strip(), left_out
+
+    async def index(self, head: str) -> str:
+        """The tree of what is staged."""
+        try:
+            if self._place.index.is_file():
+                shutil.copy2(self._place.index, self._index)
+            return (await self._run("write-tree", "--missing-ok")).decode().strip()
+        except CodeAccessError as error:
+            raise LocalError(
+                "What is staged cannot be read.", "Finish a merge that is under way, or leave out --staged."
+            ) from error
 
     async def _changed(self, head: str) -> list[bytes]:
         """Tracked files that differ from the index, and files that are neither tracked nor ignored."""

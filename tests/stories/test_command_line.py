@@ -1,16 +1,20 @@
 """`forge review` as scripts and CI use it: by its exit code."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+import typer
 
 from bot.cli import cli
+from domain.errors import ForgeError
 from tests.databases import fresh
 
 FORGE = [sys.executable, "-m", "bot"]
@@ -35,6 +39,29 @@ def repository(tmp_path: Path) -> Path:
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     return tmp_path
+
+
+class Shown(NamedTuple):
+    """What a command answered and printed."""
+
+    code: int
+    told: str
+    errors: str
+
+
+Reviewed = Callable[..., Shown]
+
+
+@pytest.fixture
+def reviewed(capsys: pytest.CaptureFixture[str]) -> Reviewed:
+    """`forge review` in this process: starting one takes longer than most reviews."""
+
+    def review(folder: Path, *arguments: str) -> Shown:
+        code: int = cli(["review", str(folder), *arguments], standalone_mode=False)
+        told, errors = capsys.readouterr()
+        return Shown(code, told, errors)
+
+    return review
 
 
 @pytest.mark.parametrize(("files", "code"), CODES)
@@ -74,7 +101,7 @@ def test_output_that_nobody_reads(repository: Path) -> None:
     os.close(reader)
     done = _review(repository, stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (2, "forge: Standard output could not be written: Broken pipe.\n")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_output_that_is_closed(repository: Path) -> None:
@@ -100,6 +127,99 @@ def test_an_interrupt_leaves_no_traceback(delay: float, repository: Path) -> Non
     assert process.communicate(timeout=60)[1] == ""
     # To a shell both are 130; the interpreter itself dies of the signal while it starts or ends.
     assert process.returncode in {130, -signal.SIGINT}
+
+
+def test_one_line_per_finding_where_no_terminal_is(repository: Path, reviewed: Reviewed) -> None:
+    long = repository / ("very_long_folder_name_" * 4) / "deeper"
+    long.mkdir(parents=True)
+    (long / "app.py").write_text("import os\nimport yaml\n\n\nprint(yaml.load(input(), Loader=yaml.Loader))\n")
+    told = reviewed(repository).told.splitlines()
+    where = long.relative_to(repository) / "app.py"
+    found = [line for line in told if line.startswith(str(where))]
+    pattern = rf"{where}:(\d+): (info|warning|error|critical) [a-z]+/\S+: .+ \[F-[A-Z2-7]{{6}}(, --fix corrects it)?\]"
+    assert all(re.fullmatch(pattern, line) for line in found), told
+    assert [line for line in found if f"{where}:1: warning ruff/F401" in line and "--fix corrects it" in line]
+    assert [line for line in found if f"{where}:5: " in line and "--fix" not in line]
+    assert any(line.startswith("note: `forge review` asks no model") for line in told)
+    assert any(" · 1 file, +5 -0 · " in line for line in told)
+
+
+def test_on_a_terminal_findings_are_grouped_and_whole(repository: Path) -> None:
+    (repository / "app.py").write_text("import os\n\n\nprint(eval(input()))\n")
+    ours, theirs = os.openpty()
+    done = _review(repository, stdout=theirs)
+    os.close(theirs)
+    told = _read(ours)
+    assert done.returncode == 0, told
+    assert re.search(r"\r\n\S*app\.py\S*\r\n  app\.py:\d: ", told), told
+    assert "fix: remove lines 1 to 2 (--fix does it)" in told or "fix: remove line 1 (--fix does it)" in told
+    assert "1 file, " in told
+
+
+def _read(terminal: int) -> str:
+    told = b""
+    try:
+        while part := os.read(terminal, 65536):
+            told += part
+    except OSError:  # the other side is closed and everything was read
+        pass
+    os.close(terminal)
+    return told.decode()
+
+
+def test_what_is_staged(repository: Path, reviewed: Reviewed) -> None:
+    (repository / "app.py").write_text("import os\n")
+    subprocess.run(["git", "add", "app.py"], cwd=repository, check=True)
+    (repository / "app.py").write_text("x = 1\n")
+    (repository / "other.py").write_text("import sys\n")
+    told = reviewed(repository, "--staged").told
+    assert "app.py:1: warning ruff/F401" in told
+    assert "other.py" not in told
+
+
+def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> None:
+    (repository / "app.py").write_text("import os\nimport sys\n\nprint(eval(sys.argv[1]))\n")
+    (repository / "app.py").chmod(0o755)
+    (repository / "outside").mkdir()
+    (repository / "link.py").symlink_to("outside/real.py")
+    (repository / "outside" / "real.py").write_text("import os\n")
+    done = reviewed(repository, "--fix")
+    assert "bandit/B307" in done.told  # eval is no matter of form
+    assert (repository / "app.py").read_text() == "import sys\n\nprint(eval(sys.argv[1]))\n"
+    assert (repository / "app.py").stat().st_mode & 0o777 == 0o755
+    assert (repository / "link.py").is_symlink()
+    assert sorted(done.errors.splitlines()) == [
+        f"corrected {path}:1: ruff/F401" for path in ("app.py", "outside/real.py")
+    ]
+    assert "ruff/F401" not in done.told
+    with pytest.raises(ForgeError, match="Choose one of them"):
+        reviewed(repository, "--fix", "--staged")
+
+
+@pytest.mark.parametrize("name", ["main", "master", "trunk"])
+def test_the_default_branch_is_found(name: str, repository: Path, reviewed: Reviewed) -> None:
+    subprocess.run(["git", "branch", "-m", "main", name], cwd=repository, check=True)
+    if name == "trunk":
+        with pytest.raises(ForgeError, match="none of origin/HEAD, main, master"):
+            reviewed(repository)
+        subprocess.run(["git", "update-ref", "refs/remotes/origin/HEAD", "trunk"], cwd=repository, check=True)
+    assert reviewed(repository).code == 0
+
+
+def test_a_file_is_no_folder(repository: Path, reviewed: Reviewed) -> None:
+    with pytest.raises(ForgeError, match="is a file"):
+        reviewed(repository / "app.py")
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["--version"], standalone_mode=False) == 0
+    assert re.fullmatch(r"forge \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_a_wrong_choice_is_told_in_our_words() -> None:
+    with pytest.raises(typer.BadParameter) as caught:
+        cli(["runs", "--state", "done"], standalone_mode=False)
+    assert caught.value.message.startswith("'done' is not one of 'pending'")
 
 
 def test_every_way_to_start_it() -> None:
