@@ -109,6 +109,30 @@ def conservative(*layers: Values) -> Configuration:
     )
 
 
+def tightened(began: Configuration, now: Configuration) -> Configuration:
+    """The configuration a run began with, and what has been forbidden since.
+
+    Files that are not to be sent or are protected, the model, comments and learning can be taken away from a run while
+    it waits; limits, gates and commands stay those it was started with.
+    """
+    review = {
+        "never_send": _both(began.review.never_send, now.review.never_send),
+        "dry_run": began.review.dry_run or now.review.dry_run,
+        "model": began.review.model if now.review.model else now.review.model,
+    }
+    return began.model_copy(
+        update={
+            "review": began.review.model_copy(update=review),
+            "paths": began.paths.model_copy(update={"protected": _both(began.paths.protected, now.paths.protected)}),
+            "memory": now.memory if not now.memory.enabled else began.memory,
+        }
+    )
+
+
+def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
 def _within_its_ladder(configuration: Configuration) -> Configuration:
     ladder = configuration.ladder
     if ladder.pinned is None or ladder.pinned <= ladder.max_level:

@@ -6,6 +6,7 @@ from domain.seen import Seen
 from memory import checkpoints, outbox, revival, runs
 from pipeline import catching_up
 from pipeline.admission import CLOSED, Admitted, admit_issue
+from pipeline.beginning import begin_anew
 from pipeline.services import Services
 
 NOTHING = "no run of this issue ended before it was through"
@@ -18,7 +19,10 @@ async def resume(services: Services, guid: str, repository: RepositoryRef, numbe
     if run is None:
         return Admitted(why=why_not)
     revived = await revival.revive(services.database, run, guid, services.clock.now())
-    return Admitted(why=GOES_ON) if revived is None else Admitted(run=revived)
+    if revived is None:
+        return Admitted(why=GOES_ON)
+    await begin_anew(services, revived)
+    return Admitted(run=revived)
 
 
 async def retry(services: Services, guid: str, repository: RepositoryRef, number: int, seen: Seen | None) -> Admitted:

@@ -3,9 +3,10 @@
 from pydantic import BaseModel
 
 from domain.configuration import Configuration
+from domain.presets import capped, tightened
 from domain.pulls import PullRequest
 from domain.runs import Run, Trigger
-from memory import permits, runs
+from memory import answers, permits, runs
 from pipeline import configuration, memory_file
 from pipeline.configuration import Loaded
 from pipeline.services import Services
@@ -24,9 +25,22 @@ class Settings(BaseModel):
     over_quota: str | None = None
 
 
+class Kept(BaseModel):
+    """What a run began with, of what is configured.
+
+    :param problem: what was wrong with a file, in sentences for people.
+    """
+
+    configuration: Configuration
+    problem: str | None = None
+
+
+_KEPT = "what is configured"
+
+
 async def begun(services: Services, run: Run) -> Settings:
     """What holds for a run at this moment."""
-    loaded = await configured(services, run)
+    loaded = await began_with(services, run)
     unread = await memory_file.problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
     asked = run.trigger is not Trigger.pull_request
@@ -42,8 +56,34 @@ async def begun(services: Services, run: Run) -> Settings:
     )
 
 
+async def began_with(services: Services, run: Run) -> Kept:
+    """The configuration that held when the run began, with what was tightened since.
+
+    A run that waited for a person for days goes on under the limits it was started with; what is not to be sent, said
+    or learned any more, and the operator's ceilings, hold at once.
+    """
+    now = await configured(services, run)
+    found = await answers.find(services.database, run, _KEPT)
+    if found is None:
+        return await _keep(services, run, now)
+    kept = Kept.model_validate(found)
+    held = capped(tightened(kept.configuration, now.configuration), services.ceilings.of_configuration)
+    return kept.model_copy(update={"configuration": held})
+
+
+async def begin_anew(services: Services, run: Run) -> None:
+    """Let a run that a person took up again hold to what is configured now: it may be why it failed."""
+    await _keep(services, run, await configured(services, run))
+
+
+async def _keep(services: Services, run: Run, now: Loaded) -> Kept:
+    kept = Kept(configuration=now.configuration, problem=now.problem)
+    await answers.keep(services.database, run, _KEPT, kept.model_dump(mode="json"), services.clock.now())
+    return kept
+
+
 async def configured(services: Services, run: Run) -> Loaded:
-    """The configuration that holds in the run's repository, within the operator's ceilings."""
+    """The configuration that holds in the run's repository at this moment, within the operator's ceilings."""
     return await configuration.load(
         services.host, services.database, run.repository, services.ceilings.of_configuration
     )

@@ -24,7 +24,7 @@ from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import answers, checkpoints, outbox, permits, runs
 from memory.checkpoints import PastPlan
 from pipeline.agent_steps import AgentSteps
-from pipeline.beginning import configured
+from pipeline.beginning import began_with
 from pipeline.drawing import mirror_of
 from pipeline.gates import ask
 from pipeline.journal import WorkflowJournal
@@ -83,7 +83,7 @@ class Planning:
         """What the run is started with, as JSON of :class:`Begun`."""
         services, run = self._services, self._run
         known = await checkpoints.plans(services.database, run)
-        configuration = (await configured(services, run)).configuration
+        configuration = (await began_with(services, run)).configuration
         issue = await services.host.issue(run.repository, run.number)
         kept = await answers.find(services.database, run, _TASK)
         if kept is None:

@@ -147,3 +147,22 @@ async def test_a_push_while_a_guard_waits(read: Story, model: ScriptedModel) -> 
     assert read.closed_gates(scene.pull) in ([f"guard: {VOID}"], [])  # or the comment asks for the new head
     read.gates(scene.pull)
     read.comments(scene.pull)
+
+
+async def test_a_run_goes_on_with_the_configuration_it_began_with(read: Story, model: ScriptedModel) -> None:
+    scene = await _stopped(read, model, ONE_CALL)
+    await scene.alice.push(scene.repository, "main", {".github/forge.yml": "review: {max_comments: 0}\n"})
+    await scene.says(scene.alice, "/forge continue 5it")
+    assert len(model.calls) == 2
+    assert len(read.comments(scene.pull)) == 1
+
+
+@pytest.mark.parametrize(
+    "since", ["review: {never_send: ['billing/*.{py,go}']}\n", "review: {model: false}\n", "review: {dry_run: true}\n"]
+)
+async def test_what_was_forbidden_meanwhile_holds_at_once(since: str, read: Story, model: ScriptedModel) -> None:
+    scene = await _stopped(read, model, ONE_CALL)
+    await scene.alice.push(scene.repository, "main", {".github/forge.yml": since})
+    await scene.says(scene.alice, "/forge continue 5it")
+    assert len(model.calls) == (2 if "dry_run" in since else 1)
+    assert read.comments(scene.pull) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.configuration import Configuration, Preset, contradictions
-from domain.presets import PRESETS, Values, build, capped, conservative, merged
+from domain.presets import PRESETS, Values, build, capped, conservative, merged, tightened
 
 
 @pytest.mark.parametrize("preset", Preset)
@@ -69,3 +69,23 @@ def test_conservative_never_goes_beyond_its_preset_and_keeps_what_is_stricter() 
 
 def test_presets_say_nothing_but_limits_gates_and_a_maximum_level() -> None:
     assert {key for values in PRESETS.values() for key in values} == {"breakers", "budgets", "gates", "ladder"}
+
+
+def test_what_is_forbidden_later_is_added_and_nothing_is_loosened() -> None:
+    began = build(
+        {"review": {"never_send": ["a"], "max_comments": 3}, "paths": {"protected": ["p"]}, "budgets": {"run": 5}}
+    )
+    loose = build({"review": {"max_comments": 9}, "budgets": {"run": 50}})
+    assert tightened(began, loose) == began
+    strict = build(
+        {
+            "review": {"never_send": ["b", "a"], "dry_run": True, "model": False},
+            "paths": {"protected": ["q"]},
+            "memory": {"enabled": False},
+        }
+    )
+    held = tightened(began, strict)
+    assert (held.review.never_send, held.paths.protected) == (("a", "b"), ("p", "q"))
+    assert (held.review.dry_run, held.review.model, held.memory.enabled) == (True, False, False)
+    assert (held.review.max_comments, held.budgets.run) == (3, 5)
+    assert tightened(strict, loose).review.dry_run
