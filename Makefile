@@ -1,13 +1,13 @@
 # Every command of the project. Each one installs first what it needs.
 .DEFAULT_GOAL := help
-.PHONY: test-both help install lint test demo serve bench security chaos docs lock clean
+.PHONY: test-both test-lagging help install lint test demo serve bench security chaos docs lock clean
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## make .venv with everything, and .venv/bin/forge; at once when nothing changed
 	@bin/install
@@ -23,6 +23,9 @@ test: lint ## lint and all tests: everything CI checks
 
 test-both: install ## every story and every attack on both databases
 	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable tests/stories tests/threats
+
+test-lagging: install ## every story while GitHub's API lags a second behind its webhooks
+	FORGE_TEST_LAG=1 $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable tests/stories
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo

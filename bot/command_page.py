@@ -18,7 +18,10 @@ generated from the code; `/forge help` answers with the same table.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
 - Resolving a finding's thread without changing the line dismisses it as well, if whoever resolves it may dismiss. A
   critical security finding is dismissed by command only, and never by the author of the change.
-- **Review again** on the check `Forge / review` is the same as `/forge review full`.
+- **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`
+  (`labels.run` in `.github/forge.yml`) on a pull request.
+- Each comment and each press acts once, also if its webhook is sent again by somebody else. In a locked conversation
+  commands act, too; GitHub lets no App answer there.
 """
 
 

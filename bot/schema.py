@@ -32,6 +32,7 @@ gates:    {}
 ladder:   {max_level: 4, pinned: null}
 paths:    {protected: [], sensitive: [], rules: []}
 labels:   {run: forge}
+issues:   {run: true}
 execution: {mode: deterministic, checkpoint_seconds: 30, checkpoint_changes: 50}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}

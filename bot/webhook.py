@@ -13,7 +13,7 @@ import orjson
 import structlog
 from aiohttp import ClientPayloadError, web
 
-from domain.commands import Ignored
+from domain.commands import Ignored, acts_once
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
@@ -99,6 +99,7 @@ class Door:
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
         wanted = payload if isinstance(payload, Ignored) else translate(event, payload, self._app_id)
+        once = None if isinstance(wanted, Ignored) else acts_once(wanted, hashlib.sha256(body).hexdigest())
         return Delivery(
             guid=guid,
             event=event[:100],
@@ -106,6 +107,7 @@ class Door:
             received_at=self._clock.now(),
             command=None if isinstance(wanted, Ignored) else wanted.model_dump(mode="json"),
             reason=wanted.reason if isinstance(wanted, Ignored) else "",
+            acts_once=once,
         )
 
     async def _read(self, request: web.Request) -> bytes:

@@ -32,6 +32,7 @@ class Repeat(StrEnum):
 
     never = "never"  # an event asks: not if it has a verdict
     if_excluded = "if_excluded"  # a draft that is ready now
+    if_begun = "if_begun"  # a draft again: only in place of what is under way and nobody asked for
     unless_reviewed = "unless_reviewed"  # a person asks: not if it has a verdict, or is about to have one
     anew = "anew"  # a person asks for another plan: not while one is made
     always = "always"  # reopened, or a person asks for all of it again
@@ -95,12 +96,16 @@ class EndIssue(Command):
 
 
 class LabelledIssue(Command):
-    """An issue was given a label, by a person; what the label asks for is the repository's configuration to say."""
+    """An issue or a pull request was given a label, by a person; what the label asks for its configuration says.
+
+    :param head_sha: of a pull request, as the event saw it; None for an issue.
+    """
 
     kind: Literal["labelled_issue"] = "labelled_issue"
     repository: RepositoryRef
     number: int
     label: str
+    head_sha: str | None = None
     sender: Sender
     seen: Seen | None = None
 
@@ -125,6 +130,14 @@ class ResumeInstallation(Command):
 
     kind: Literal["resume_installation"] = "resume_installation"
     installation_id: int
+    sender: Sender
+
+
+class FollowRepository(Command):
+    """A repository has another name or owner: what is kept of it is known by its address from now on."""
+
+    kind: Literal["follow_repository"] = "follow_repository"
+    repository: RepositoryRef
     sender: Sender
 
 
@@ -183,6 +196,7 @@ class NoteThread(Command):
 
     :param root: id of the comment the thread began with; only a thread of Forge's own means anything.
     :param thread: node id of the thread.
+    :param is_dated: whether the event said when that was, so that no other is told in the same words.
     """
 
     kind: Literal["note_thread"] = "note_thread"
@@ -193,6 +207,7 @@ class NoteThread(Command):
     is_resolved: bool
     head_sha: str
     sender: Sender
+    is_dated: bool = False
 
 
 class ChangesRequested(Command):
@@ -253,6 +268,7 @@ AnyCommand = Annotated[
     | LabelledIssue
     | EndInstallation
     | ResumeInstallation
+    | FollowRepository
     | ReportMergeGroup
     | ObeyComment
     | DecideGate
@@ -264,6 +280,29 @@ AnyCommand = Annotated[
     Field(discriminator="kind"),
 ]
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)
+
+
+def acts_once(command: AnyCommand, digest: str) -> str | None:
+    """What a command is known by beside its delivery's GUID, which is not signed: sent again under another it is known
+    (T-W14). None where acting twice changes nothing, or where GitHub may tell two acts in the same words.
+
+    :param digest: of the signed body.
+    """
+    match command:
+        case ObeyComment() | HearComment():
+            return f"{command.comment.kind} {command.comment.id}"
+        case LabelledIssue() | ChangesRequested() | ReviewCheckedHead():
+            return digest
+        case DecideGate():
+            return None if command.choice is Choice.view else digest
+        case ReviewPullRequest():  # each other one is known by its head
+            return digest if command.repeat is Repeat.always else None
+        case NoteThread():
+            return digest if command.is_dated else None
+        case EndInstallation():
+            return digest if command.why == "deleted" else None
+        case _:
+            return None
 
 
 class Ignored(BaseModel):

@@ -333,7 +333,21 @@ class ProjectPaths(Section):
 class Labels(Section):
     """Labels that mean something to Forge."""
 
-    run: Label = Field(default="forge", description="On an issue: take it through the whole pipeline.")
+    run: Label | None = Field(
+        default="forge",
+        description="On an issue: take it through the whole pipeline. On a pull request: review its head."
+        " `null`: no label does.",
+    )
+
+
+class Issues(Section):
+    """What people may ask for on issues."""
+
+    run: bool = Field(
+        default=True,
+        description="Whether an issue may be taken through the whole pipeline, by `/forge run`, `/forge retry`,"
+        " `/forge resume` or the label. `/forge plan` works all the same.",
+    )
 
 
 class Execution(Section):
@@ -402,6 +416,7 @@ class Configuration(Section):
     ladder: Ladder = Ladder()
     paths: ProjectPaths = ProjectPaths()
     labels: Labels = Labels()
+    issues: Issues = Issues()
     execution: Execution = Execution()
     memory: Memory = Memory()
     testing: Testing = Testing()

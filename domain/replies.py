@@ -358,6 +358,11 @@ def not_begun(outcome: str) -> str:
     return f"Nothing began: {outcome}. `/forge status` says what I am doing here."
 
 
+def runs_are_off() -> str:
+    """Where a repository does not want issues to be carried out."""
+    return "Nothing began: `issues.run: false` in `.github/forge.yml` switches it off here. `/forge plan` still plans."
+
+
 def refused(refusal: Refused, login: str) -> str:
     """For somebody who may not do what they ask."""
     command, who = code(f"/forge {refusal.verb}"), code(login)
@@ -382,7 +387,7 @@ def cannot_ask(login: str) -> str:
 
 def went_wrong(message: str) -> str:
     """For a command that was allowed and failed."""
-    return f"This did not work: {prose(message)} Nothing was changed. Write the command again later."
+    return f"This did not work, or not all of it: {prose(message)} `/forge status` says what holds now."
 
 
 def mistake(made: Mistake) -> str:

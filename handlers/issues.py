@@ -1,33 +1,31 @@
 """Issues: a label may ask for work, and what runs on one that was closed ends."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from domain.commands import AnyCommand, EndIssue, Ignored, LabelledIssue
-from handlers.payloads import RepositoryEvent, Subject, View
+from handlers.payloads import LabelGiven, RepositoryEvent, Subject
 
 
 class _Event(RepositoryEvent):
     issue: Subject
 
 
-class _Label(View):
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-
-
 class _Labelled(_Event):
-    label: _Label
+    label: LabelGiven
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
-    """See :func:`handlers.translate`. Apps close issues, too: nothing acts then, work only stops."""
+    """See :func:`handlers.translate`. Apps close issues, too: nothing acts then, work only stops.
+
+    Of the labels an issue is opened with GitHub tells one by one, so `opened` would ask a second time. What an edit
+    changes is not what somebody asked for: a run is about the text as it was when they did.
+    """
     event = _Event.model_validate(payload)
     if event.action == "labeled":
         return _labelled(_Labelled.model_validate(payload))
     if event.action != "closed":
-        return Ignored(reason="not_used_yet")
+        return Ignored(reason="action_not_used")
     return EndIssue(
         repository=event.where(),
         number=event.issue.number,

@@ -4,7 +4,7 @@ What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -17,6 +17,10 @@ _STARTS = re.compile(rf"{PREFIX}(?=[ \t]|$)", re.IGNORECASE)
 _STARTS_RAW = re.compile(rf"[ ]{{0,3}}{PREFIX}", re.IGNORECASE)
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?")
 _TAG = re.compile(r"""<(/?)([a-z][a-z0-9-]*)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
+_CODE = re.compile(r"(`+)[^`]+\1")
+_BEGINS_TAG = re.compile(r"<!--|</?[a-z]", re.IGNORECASE)
+_IN_TAG = re.compile(r"""(?>[^>"']|"[^"]*"|'[^']*')*""")
 _ENCLOSING = frozenset(
     re.findall(
         r"\w+",
@@ -36,20 +40,29 @@ def commanding_lines(body: str) -> Iterator[str]:
     env: dict[str, object] = {}  # where the parser keeps what links refer to
     blocks: list[Token] = []
     _MARKDOWN.block.parse("\n".join(raw), _MARKDOWN, env, blocks)
-    open_tags = _OpenTags()
+    open_tags, math = _OpenTags(), _Math(block.content for block in blocks if block.type == "inline")
+    notes = _in_footnotes(raw)
     left = MOST_READ
     for index, block in enumerate(blocks):
         if block.type == "html_block":
-            open_tags.read(block.content)
+            open_tags.read_block(block.content)
         if block.type != "inline":
             continue
         tokens, parent = _inline(block.content, env, left), blocks[index - 1]
         left -= 0 if not tokens else len(block.content)
         is_plain = parent.type == "paragraph_open" and parent.level == 0 and PREFIX in block.content.lower()
         if is_plain and parent.map is not None and tokens is not None:
-            yield from _of_paragraph(tokens, raw[parent.map[0]], open_tags)
+            first = parent.map[0]
+            outside = [
+                not (math_ or note)
+                for math_, note in zip(
+                    math.around(raw[first : parent.map[1]]), notes[first : parent.map[1]], strict=True
+                )
+            ]
+            yield from _of_paragraph(tokens, raw[first], open_tags, outside)
         else:
             open_tags.follow(block.content, tokens)
+        math.read(block.content)
 
 
 def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | None:
@@ -63,13 +76,30 @@ def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | No
     return tokens
 
 
-def _of_paragraph(tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags") -> Iterator[str]:
-    """:param first_raw: the paragraph's first line untouched: the parser takes more off its start than blanks."""
+def _in_footnotes(raw: Sequence[str]) -> list[bool]:
+    """Which lines belong to a footnote: from where it begins to a blank line.
+
+    (CommonMark has no footnotes, and takes what begins one for the definition of a link.)
+    """
+    found: list[bool] = []
+    for line in raw:
+        found.append(bool(_FOOTNOTE.match(line)) or (bool(line.strip()) and found[-1:] == [True]))
+    return found
+
+
+def _of_paragraph(
+    tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags", outside: Sequence[bool]
+) -> Iterator[str]:
+    """Its lines that may command.
+
+    :param first_raw: the paragraph's first line untouched: the parser takes more off its start than blanks.
+    :param outside: for each line, whether it is part of no formula and no footnote.
+    """
     lines = _lines(tokens)
     written = ["".join(map(_source, line)) for line in lines]
     in_table = _in_table(written)
     for index, (line, text) in enumerate(zip(lines, written, strict=True)):
-        is_plain = not open_tags.any and not in_table[index] and line != []
+        is_plain = not open_tags.any and not in_table[index] and all(outside[index : index + 1]) and line != []
         open_tags.follow("", line)
         if is_plain and line[0].level == 0 and _STARTS.match(text) and (index or _STARTS_RAW.match(first_raw)):
             yield text.rstrip(" \t")
@@ -113,15 +143,60 @@ def _in_table(lines: Sequence[str]) -> list[bool]:
     return [False] * len(lines)
 
 
+def _ends_in_tag(html: str) -> bool:
+    """Whether HTML ends before a tag that began in it does."""
+    position = 0
+    while (begun := _BEGINS_TAG.search(html, position)) is not None:
+        if begun[0] == "<!--":
+            end = html.find("-->", begun.end())
+            position = len(html) if end < 0 else end
+            continue
+        ended = _IN_TAG.match(html, begun.end())
+        position = ended.end() if ended else len(html)
+        if not html.startswith(">", position):
+            return True
+    return False
+
+
+class _Math:
+    """What GitHub shows as a formula, between `$$` and `$$`; one that is alone is a word like others."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._total = sum(map(self._count, texts))
+        self._read = 0
+
+    def read(self, text: str) -> None:
+        """A text that was passed."""
+        self._read += self._count(text)
+
+    def around(self, lines: Sequence[str]) -> list[bool]:
+        """Which lines of the next text stand in a formula, or begin or end one."""
+        found, read = list[bool](), self._read
+        for line in lines:
+            before, read = read, read + self._count(line)
+            is_within = before % 2 == 1 and before < self._total
+            found.append(is_within)
+        return found
+
+    @staticmethod
+    def _count(text: str) -> int:
+        return _CODE.sub("", text).count("$$") if "$$" in text else 0
+
+
 class _OpenTags:
     """Which HTML elements are open; what stands inside one is not plain text."""
 
     def __init__(self) -> None:
         self._depth: dict[str, int] = {}
+        self._is_cut = False  # a tag does not end where its block does: what follows is shown as part of it
 
     @property
     def any(self) -> bool:
-        return any(self._depth.values())
+        return self._is_cut or any(self._depth.values())
+
+    def read_block(self, html: str) -> None:
+        self.read(html)
+        self._is_cut |= _ends_in_tag(html)
 
     def follow(self, text: str, tokens: Sequence[Token] | None) -> None:
         """Read the HTML among the parts of a text, or all that looks like HTML if it could not be parted."""

@@ -36,6 +36,12 @@ class Repository(View):
     default_branch: str = ""
 
 
+class LabelGiven(View):
+    """The label that an event tells of."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class Installation(View):
     id: Id
 

@@ -1,13 +1,13 @@
-"""Pull requests: opened, pushed to, made ready, retargeted or closed."""
+"""Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted or closed."""
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.commands import AnyCommand, EndPullRequest, Ignored, Repeat, ReviewPullRequest
+from domain.commands import AnyCommand, EndPullRequest, Ignored, LabelledIssue, Repeat, ReviewPullRequest
 from domain.runs import Trigger
-from handlers.payloads import PullSubject, RepositoryEvent, View
+from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, View
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -15,6 +15,7 @@ _REPEATS = {
     "edited": Repeat.never,
     "reopened": Repeat.always,
     "ready_for_review": Repeat.if_excluded,
+    "converted_to_draft": Repeat.if_begun,
 }
 
 
@@ -41,6 +42,10 @@ class _Event(RepositoryEvent):
     changes: _Changes = _Changes()
 
 
+class _Labelled(_Event):
+    label: LabelGiven
+
+
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
@@ -53,6 +58,8 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
             sender=event.sender.as_sender(),
             seen=event.pull_request.seen(),
         )
+    if event.action == "labeled":
+        return _labelled(_Labelled.model_validate(payload))
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
@@ -66,6 +73,20 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         sender=event.sender.as_sender(),
         seen=event.pull_request.seen(),
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
+    )
+
+
+def _labelled(event: _Labelled) -> AnyCommand | Ignored:
+    sender = event.sender.as_sender()
+    if sender.is_app:  # a label asks for work, and that only people do
+        return Ignored(reason="sent_by_an_app")
+    return LabelledIssue(
+        repository=event.where(),
+        number=event.pull_request.number,
+        label=event.label.name,
+        head_sha=event.pull_request.head.sha,
+        sender=sender,
+        seen=event.pull_request.seen(),
     )
 
 

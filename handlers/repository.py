@@ -1,17 +1,19 @@
-"""Repositories: what runs in one that was deleted ends."""
+"""Repositories: what runs in one that was deleted ends, and what has a new address is followed."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, EndInstallation, Ignored
+from domain.commands import AnyCommand, EndInstallation, FollowRepository, Ignored
 from handlers.payloads import RepositoryEvent
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
-    """See :func:`handlers.translate`. After a new name or owner the next event carries the new address."""
+    """See :func:`handlers.translate`."""
     event = RepositoryEvent.model_validate(payload)
+    if event.action in {"renamed", "transferred"}:
+        return FollowRepository(repository=event.where(), sender=event.sender.as_sender())
     if event.action != "deleted":
-        return Ignored(reason="not_used_yet")
+        return Ignored(reason="action_not_used")
     return EndInstallation(
         installation_id=event.installation.id,
         repository_ids=(event.repository.id,),

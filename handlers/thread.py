@@ -26,6 +26,7 @@ class _Thread(View):
 class _Event(RepositoryEvent):
     pull_request: PullRequest
     thread: _Thread
+    updated_at: str | None = None
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
@@ -46,4 +47,5 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         is_resolved=_ACTIONS[event.action],
         head_sha=event.pull_request.head.sha,
         sender=event.sender.as_sender(),
+        is_dated=event.updated_at is not None,
     )

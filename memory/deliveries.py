@@ -16,7 +16,10 @@ from memory.tables import DeliveryRow
 
 @dataclass(frozen=True)
 class Delivery:
-    """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``."""
+    """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``.
+
+    :param acts_once: what it is known by beside its GUID, which is not signed; None where it may come again.
+    """
 
     guid: str
     event: str
@@ -24,6 +27,7 @@ class Delivery:
     received_at: datetime
     command: dict[str, Any] | None
     reason: str
+    acts_once: str | None = None
 
 
 UNDER_WAY = "under way"
@@ -39,7 +43,10 @@ _INSERTS = {
 
 
 def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
-    """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is."""
+    """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is.
+
+    So it is of two that are otherwise known to be the same: one of them was sent again by somebody else than GitHub.
+    """
     # In one order everywhere, so that two doors never wait for each other.
     rows = sorted(map(_values, deliveries), key=lambda row: row["guid"])
     inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
@@ -56,7 +63,14 @@ def _values(delivery: Delivery) -> dict[str, Any]:
         "reason": delivery.reason,
         "command": delivery.command,
         "finished_at": delivery.received_at if delivery.command is None else None,
+        "acts_once": delivery.acts_once,
     }
+
+
+async def may_come_again(database: Database, guid: str) -> None:
+    """Let what a delivery asked for in vain be asked for once more, by the same act of the same person."""
+    async with database.transaction() as session:
+        await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
 
 
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:

@@ -24,6 +24,7 @@ class DeliveryRow(Base):
     reason: Mapped[str]  # why it was ignored; what became of it otherwise
     command: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     finished_at: Mapped[datetime | None]
+    acts_once: Mapped[str | None] = mapped_column(unique=True)  # what it is known by beside its GUID
 
 
 class DeliveryLogRow(Base):

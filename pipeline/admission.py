@@ -97,6 +97,10 @@ async def refusal_of_label(services: Services, guid: str, command: LabelledIssue
     loaded = await configuration.load(services.host, services.database, command.repository, ceilings)
     if not asks_for_run(command.label, loaded.configuration.labels):
         return "ignored: another label"
+    if command.head_sha is not None:  # on a pull request it says what the button says
+        return None
+    if not loaded.configuration.issues.run:
+        return "ignored: issues.run is off here"
     standing = await look(services, command.repository, None, command.sender)
     refused = authorise(Plain(verb=Verb.run), standing.facts)
     if refused is None:

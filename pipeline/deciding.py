@@ -13,7 +13,7 @@ from memory import gates, grants, ledger, runs
 from pipeline import configuration
 from pipeline.gates import show_outcome
 from pipeline.services import Services
-from pipeline.standing import Standing, authorship, look
+from pipeline.standing import Standing, authorship, look, note_refusal
 from safety.authority import Authorship, Facts, authorise, waived
 from safety.authority import Gate as Rule
 from safety.gates import strictest
@@ -106,6 +106,7 @@ class AtGates:
         standing = await look(self._services, self._repository, None, self._sender)
         refused = authorise(asked, standing.facts)
         if refused is not None:
+            await note_refusal(self._services, self._guid, self._sender, refused)
             return replies.refused(refused, self._sender.login)
         past = await runs.of_pull_request(self._services.database, self._repository.id, self._number)
         if not past or past[0].run.state.is_final:

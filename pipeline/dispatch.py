@@ -16,6 +16,7 @@ from domain.commands import (
     EndInstallation,
     EndIssue,
     EndPullRequest,
+    FollowRepository,
     HearComment,
     LabelledIssue,
     NoteThread,
@@ -27,16 +28,26 @@ from domain.commands import (
     ReviewCheckedHead,
     ReviewPullRequest,
 )
-from domain.errors import CodeHostError, Forbidden, ForgeError, Halted, NotFound, RateLimited, Superseded
+from domain.errors import (
+    CodeHostError,
+    Forbidden,
+    ForgeError,
+    Halted,
+    NotFound,
+    RateLimited,
+    Superseded,
+    Unprocessable,
+)
 from domain.gates import Choice, Gate
 from domain.importance import Importance, writing
-from domain.review import Conclusion
+from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.seen import Seen
 from domain.slash import AskReview, Verb
-from memory import checkpoints, deliveries, gates, pushes, runs, waits
+from memory import addresses, checkpoints, deliveries, gates, pushes, runs, waits
+from memory.retention import LEAST
 from memory.runs import Candidate
-from pipeline import messages
+from pipeline import configuration, messages
 from pipeline.actions_ended import checks_ended
 from pipeline.admission import Admitted, admit_issue, check_of, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
@@ -54,7 +65,7 @@ from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
 from pipeline.services import Services
 from pipeline.signs import open_sign
-from pipeline.standing import give_ok, look
+from pipeline.standing import give_ok, look, note_refusal
 from pipeline.test_run import queue_test, run_of
 from pipeline.threads import note
 from safety.authority import authorise
@@ -79,6 +90,10 @@ async def dispatch(services: Services, guid: str, stored: str) -> str:
         command = COMMAND.validate_python(row.command)
     except ValidationError:
         outcome = "failed: it was stored by another version of Forge; ask again with a comment"
+        await deliveries.finish(services.database, guid, outcome, services.clock.now())
+        return outcome
+    if isinstance(command, ObeyComment) and row.guid == guid and row.received_at - command.written_at > LEAST:
+        outcome = "ignored: the comment is older than any delivery that GitHub repeats"
         await deliveries.finish(services.database, guid, outcome, services.clock.now())
         return outcome
     return await Dispatch(services, guid, command).execute()
@@ -120,6 +135,8 @@ class Dispatch:
                 return await self._review_again(command)
             case EndPullRequest() | EndIssue() | EndInstallation() | ResumeInstallation():
                 return await self._ending.carry_out(command)
+            case FollowRepository():
+                return str(await self._journal.step("follow", lambda: self._follow(command.repository)))
             case LabelledIssue():
                 return await self._labelled(command)
             case ReportMergeGroup():
@@ -150,6 +167,10 @@ class Dispatch:
 
     async def review(self, command: ReviewPullRequest) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
+        if command.repeat is Repeat.if_begun and not await self._journal.step(
+            "is a draft left out", lambda: self._leaves_drafts_out(command)
+        ):
+            return "nothing is under way that a draft ends"
         answer = await self._caught_up("admit", lambda seen: self._admit(command, seen), command.seen)
         admitted = Admitted.model_validate(answer)
         if admitted.run is None:
@@ -189,7 +210,18 @@ class Dispatch:
 
     async def _labelled(self, command: LabelledIssue) -> str:
         refused = await self._journal.step("ask for permission", lambda: self._refusal_of_label(command))
-        return str(refused or await self.issue(command.repository, command.number, Trigger.issue, command.seen))
+        if refused is not None:
+            return str(refused)
+        if command.head_sha is None:
+            return await self.issue(command.repository, command.number, Trigger.issue, command.seen)
+        asked = ReviewCheckedHead(
+            repository=command.repository,
+            head_sha=command.head_sha,
+            run_id=None,
+            trigger=Trigger.command,
+            sender=command.sender,
+        )
+        return await self._review_one_again(asked, command.number, command.seen)
 
     async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
         """Have the head tested that the newest run here is about; whether there is one."""
@@ -217,11 +249,32 @@ class Dispatch:
             return "shown"
         saying = Saying(command.sender, command.choice, seen_head=command.head_sha)
         answer = str(await self._journal.step("decide", lambda: self._decide(gate, saying)))
+        await self._journal.step("was it in vain", lambda: self._let_come_again(gate.id))
         await self.go_on(gate.repository, gate.number, is_judged=False)
         note_ = gate_replies.pressed(command.sender.login, answer)
         await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
         await self._weigh(gate.repository, gate.number)
         return answer
+
+    async def _let_come_again(self, gate_id: str) -> JsonValue:
+        """A press that decided nothing, perhaps for want of a role, may be made again in the same words."""
+        gate = await gates.get(self._services.database, gate_id)
+        if gate is None or gate.decision is None or gate.decision.cause != self._guid:
+            await deliveries.may_come_again(self._services.database, self._guid)
+        return None
+
+    async def _follow(self, repository: RepositoryRef) -> JsonValue:
+        return f"{await addresses.follow(self._services.database, repository)} addresses changed"
+
+    async def _leaves_drafts_out(self, command: ReviewPullRequest) -> JsonValue:
+        """Whether something is under way that nobody asked for, where drafts are not reviewed."""
+        past = await runs.of_pull_request(self._services.database, command.repository.id, command.number)
+        if not past or past[0].run.state.is_final or past[0].run.trigger is not Trigger.pull_request:
+            return False
+        ceilings = self._services.ceilings.of_configuration
+        host, database = self._services.host, self._services.database
+        loaded = await configuration.load(host, database, command.repository, ceilings)
+        return not loaded.configuration.review.drafts
 
     async def _weigh(self, repository: RepositoryRef, number: int) -> None:
         """Weigh the automation level after a person decided something."""
@@ -248,8 +301,11 @@ class Dispatch:
         outcomes = [await self._review_one_again(command, number) for number in numbers]
         return ", ".join(outcomes) or "no open pull request has this head"
 
-    async def _review_one_again(self, command: ReviewCheckedHead, number: int) -> str:
-        refused = await self._journal.step("ask for permission", lambda: self._refusal(command, number))
+    async def _review_one_again(self, command: ReviewCheckedHead, number: int, seen: Seen | None = None) -> str:
+        async def ask(seen: Seen | None) -> JsonValue:
+            return await self._refusal(command, number, seen)
+
+        refused = await self._caught_up("ask for permission", ask, seen)
         if refused is not None:
             return str(refused)
         return await self.review(
@@ -329,11 +385,8 @@ class Dispatch:
         services, number = self._services, command.number
         live = await services.host.pull_request(command.repository, number)
         past = await runs.of_pull_request(services.database, command.repository.id, number)
-        last = next((each.run for each in past if each.run.head_sha == live.head_sha), None)
-        review = None if last is None else await checkpoints.load_review(services.database, last)
         base = command.base_ref or live.base_ref
-        if last is not None and last.base_ref not in {"", base}:  # its verdict is about another merge
-            last, review = None, None
+        last, review = await self._newest_verdict([each.run for each in past], live.head_sha, base)
         is_excluded = last is not None and last.reason is ReasonCode.excluded
         if review is not None:
             conclusion = review.conclusion
@@ -343,6 +396,19 @@ class Dispatch:
         name = texts.CHECK_NAME if last is None else last.check_name
         await services.publisher.report(command.repository, self._guid, command.head_sha, name, conclusion, text)
         return f"reported {conclusion}"
+
+    async def _newest_verdict(self, past: Sequence[Run], head: str, base: str) -> tuple[Run | None, Review | None]:
+        """The newest run on a head and its verdict; one that has only begun says nothing against the one before.
+
+        :param past: newest first. The verdict of one with another base is about another merge.
+        """
+        for run in past:
+            if run.head_sha != head or run.base_ref not in {"", base}:
+                continue
+            review = await checkpoints.load_review(self._services.database, run)
+            if review is not None or run.state.is_final:
+                return run, review
+        return None, None
 
     async def _open_check(self, run: Run) -> JsonValue:
         """Show the first sign if GitHub allows it now; otherwise the run does, which also says why it waits.
@@ -359,11 +425,22 @@ class Dispatch:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None
 
-    async def _refusal(self, command: ReviewCheckedHead, number: int) -> JsonValue:
-        """Why the sender may not ask for another review; a button says the same as the command (SPEC W5)."""
-        standing = await look(self._services, command.repository, number, command.sender)
+    async def _refusal(self, command: ReviewCheckedHead, number: int, seen: Seen | None) -> JsonValue:
+        """Why the sender may not ask for another review; a button says the same as the command (SPEC W5).
+
+        Whoever is refused is told so below the pull request, once for a head.
+        """
+        standing = await look(self._services, command.repository, number, command.sender, seen)
         refused = authorise(AskReview(full=True), standing.facts)
         if refused is not None:
+            await note_refusal(self._services, self._guid, command.sender, refused)
+            await deliveries.may_come_again(self._services.database, self._guid)
+            key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
+            text = replies.refused(refused, command.sender.login)
+            try:
+                await self._services.publisher.say_once(command.repository, number, key, text)
+            except (Forbidden, NotFound, Unprocessable) as error:
+                log.warning("refusal.unsaid", guid=self._guid, error=str(error))
             return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"
         head = None if standing.pull_request is None else standing.pull_request.head_sha
         if standing.gives_ok and head == command.head_sha:

@@ -19,7 +19,7 @@ from domain.commands import HearComment
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from domain.runs import Run, RunState
-from memory import executors, gates, halts, runs, waits
+from memory import checkpoints, executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
@@ -358,10 +358,17 @@ async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
     """Whether nothing is left to do for a run. The answer lasts: who ended it has more to do, also after a crash."""
 
     async def look() -> JsonValue:
-        is_ended = run.state is RunState.failed or (run.state is RunState.completed and not asks_again)
+        is_ended = run.state is RunState.failed or (
+            run.state is RunState.completed and not (asks_again and await _is_drawn(services, run))
+        )
         return is_ended or await has_ended(services, run)
 
     return bool(await WorkflowJournal(services, DBOS.workflow_id or "").step("is it over", look))
+
+
+async def _is_drawn(services: Services, run: Run) -> bool:
+    """Whether there is a verdict to be drawn once more."""
+    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
 
 
 # The places that reach into DBOS, which recovers workflows at its start only.

@@ -14,12 +14,14 @@ async def queue(run: Run) -> None:
     await noted(partial(DBOS.enqueue_workflow_with_options_async, _options(run, run.id), run.id))
 
 
-async def go_on(run: Run, cause: str) -> None:
+async def go_on(run: Run, cause: str, *, is_judged: bool = False) -> None:
     """Queue a run that waits for people, or has something left to ask them: it finds what was answered.
 
     :param cause: the gate or delivery that makes it go on; the same cause does so once.
+    :param is_judged: a finding was judged: the verdict may be on its way without that, so the run draws it once more
+        even if it is over by then.
     """
-    asks_again = run.state is RunState.completed
+    asks_again = is_judged or run.state is RunState.completed
     await noted(
         partial(DBOS.enqueue_workflow_with_options_async, _options(run, f"{run.id}/{cause}"), run.id, asks_again)
     )

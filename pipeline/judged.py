@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import checkpoints, gates, runs
+from pipeline import reconclude
 from pipeline.going_on import go_on
 from pipeline.journal import WorkflowJournal
 from pipeline.owning import tell_owner
@@ -21,13 +22,20 @@ async def go_on_where_judged(
     :param is_judged: a finding was judged; an answered gate is found in any case.
     """
 
+    async def check() -> JsonValue:
+        await reconclude.check(services, repository, number, f"{guid} judged", anew=False)
+        return None
+
+    if is_judged:  # a verdict that was on its way may have come since the judgement, and does not know of it
+        await journal.step("does the check know", check)
+
     async def waiting_here() -> JsonValue:
         return await _waiting(services, guid, repository, number, is_judged)
 
     waiting = await journal.step("does a run wait", waiting_here)
     if waiting is not None:
         run, cause = cast(list[Any], waiting)
-        await go_on(Run.model_validate(run), str(cause))
+        await go_on(Run.model_validate(run), str(cause), is_judged=is_judged)
     if is_judged:
         await tell_owner(services, journal, repository, number, guid)
 

@@ -5,12 +5,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import structlog
 from pydantic import JsonValue
 
 from domain import gate_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
-from domain.errors import Behind, CodeHostError, Halted, LeftOut, RateLimited
+from domain.errors import (
+    Behind,
+    CodeHostError,
+    Forbidden,
+    ForgeError,
+    Halted,
+    NotFound,
+    RateLimited,
+    Superseded,
+    Unprocessable,
+)
 from domain.gates import SLICED
 from domain.importance import Importance, writing
 from domain.money import Use
@@ -28,16 +39,18 @@ from domain.slash import (
     Tell,
     Verb,
 )
-from memory import checkpoints, dismissals, gates, ledger, permits, runs, spend, waits
+from memory import checkpoints, dismissals, gates, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
 from pipeline.catching_up import caught_up
 from pipeline.deciding import AtGates, named_gate
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
-from pipeline.standing import Standing, give_ok, look
+from pipeline.standing import Standing, give_ok, look, note_refusal
 from safety.authority import authorise, refusal
 from safety.money import limits_of
+
+log = structlog.get_logger(__name__)
 
 
 class Runs(Protocol):
@@ -104,17 +117,27 @@ class Obedience:
 
     async def execute(self) -> str:
         """Carry everything out; how many commands were obeyed, in a few words."""
-        await self._journal.step("react", lambda: self._react(Reaction.seen))
-        answers = [Answer(replies.written(asked), await self._obey(asked)) for asked in self._command.asked]
+        await self._journal.once("react", lambda: self._react(Reaction.seen))
+        answers = [Answer(replies.written(asked), await self._answer(asked)) for asked in self._command.asked]
         if self._is_judged or self._asked_one_of(_AT_GATES):
             await self._runs.go_on(self._command.repository, self._command.number, self._is_judged)
-        await self._journal.step("reply", lambda: self._reply(answers))
+        unsaid = await self._journal.step("reply", lambda: self._reply(answers))
         if self._is_judged or self._asked_one_of(_OUTCOMES):
             await self._journal.step("weigh the level", self._weigh)
-        return f"{len(answers)} answered"
+        return f"{len(answers)} obeyed, unanswered: {unsaid}" if unsaid else f"{len(answers)} answered"
 
     def _asked_one_of(self, verbs: Collection[Verb]) -> bool:
         return any(not isinstance(asked, Mistake) and asked.verb in verbs for asked in self._command.asked)
+
+    async def _answer(self, asked: SlashCommand | Mistake) -> str:
+        """Carry one line out; the answer to it, also where it failed: what follows is carried out all the same."""
+        try:
+            return await self._obey(asked)
+        except Superseded:
+            raise
+        except ForgeError as error:
+            log.warning("command.failed", guid=self._guid, error=str(error))
+            return replies.went_wrong(str(error))
 
     async def _obey(self, asked: SlashCommand | Mistake) -> str:
         """Carry one line out; the answer to it."""
@@ -180,15 +203,7 @@ class Obedience:
 
     async def _note(self, refused: Refused) -> JsonValue:
         """A refusal is part of the audit."""
-        payload = {
-            "verb": refused.verb.value,
-            "code": refused.code.value,
-            "account": self._command.sender.id,
-            "by_login": self._command.sender.login,
-            "held": refused.held,
-            "needed": refused.needed,
-        }
-        await ledger.note_refusal(self._services.database, self._guid, payload, self._services.clock.now())
+        await note_refusal(self._services, self._guid, self._command.sender, refused)
         return None
 
     # --- gates --------------------------------------------------------------------------------------------------
@@ -282,6 +297,8 @@ class Obedience:
         """Begin a run of the issue: all of it, or only the plan."""
         if self._command.is_pull_request:
             return replies.only_on_issues(verb)
+        if verb is not Verb.plan and not await self._journal.step("are runs wanted", self._runs_wanted):
+            return replies.runs_are_off()
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
         outcome = await self._runs.issue(self._command.repository, self._command.number, trigger, self._command.seen)
         return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
@@ -290,10 +307,18 @@ class Obedience:
         """On a pull request, a review that ended without a verdict is simply begun again."""
         if self._command.is_pull_request:
             return await self._review(False, standing)
+        if not await self._journal.step("are runs wanted", self._runs_wanted):
+            return replies.runs_are_off()
         outcome = await self._runs.again(self._command.repository, self._command.number, verb, self._command.seen)
         if not outcome.startswith("run "):
             return replies.not_begun(outcome)
         return replies.taken_up() if verb is Verb.resume else replies.SHOWN
+
+    async def _runs_wanted(self) -> JsonValue:
+        """Whether the repository lets issues be carried out (SPEC W3)."""
+        services, ceilings = self._services, self._services.ceilings.of_configuration
+        loaded = await configuration.load(services.host, services.database, self._command.repository, ceilings)
+        return loaded.configuration.issues.run
 
     async def _is_stopped(self) -> JsonValue:
         """Whether a guard or a budget waits here for a person: to begin anew would be a way around it."""
@@ -426,13 +451,21 @@ class Obedience:
     # --- answering ----------------------------------------------------------------------------------------------
 
     async def _react(self, reaction: Reaction) -> JsonValue:
-        """Show that the comment was seen. A halt does not keep a decision waiting for that: it may have a deadline."""
-        with contextlib.suppress(Halted, LeftOut), writing(Importance.informing):
+        """Show that the comment was seen. Nothing waits for that: not for a halt, and a decision may have a deadline.
+
+        GitHub takes no reaction where a conversation is locked, or where the comment is gone or not there yet.
+        """
+        with contextlib.suppress(Halted, CodeHostError), writing(Importance.informing):
             await self._services.host.react(self._command.repository, self._command.comment, reaction)
         return None
 
     async def _reply(self, answers: Sequence[Answer]) -> JsonValue:
+        """Answer; why that cannot be, e.g. in a locked conversation: what was asked for is done all the same."""
         said = [answer for answer in answers if answer.text != replies.SHOWN]
-        if said:
-            await self._services.publisher.answer(self._command, self._guid, said)
+        try:
+            if said:
+                await self._services.publisher.answer(self._command, self._guid, said)
+        except (Forbidden, NotFound, Unprocessable) as error:
+            log.warning("command.unanswered", guid=self._guid, number=self._command.number, error=str(error))
+            return error.message
         return None

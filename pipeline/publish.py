@@ -320,6 +320,15 @@ class Publisher:
             lambda: host.create_comment(repository, number, text),
         )
 
+    async def say_once(self, repository: RepositoryRef, number: int, key: str, text: str) -> None:
+        """Say something below an issue or pull request, once for this key."""
+        marker = self.markers.make("answer", key)
+        await self._answer_once(
+            key,
+            lambda: self.host.find_comment(repository, number, marker),
+            lambda: self.host.create_comment(repository, number, outgoing(f"{text}\n\n{marker}")),
+        )
+
     async def reply_in_thread(self, repository: RepositoryRef, number: int, root: int, guid: str, text: str) -> None:
         """Say something in a review thread, once per delivery."""
         marker = self.markers.make("answer", guid)

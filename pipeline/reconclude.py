@@ -11,13 +11,14 @@ from pipeline.services import Services
 from safety.gates import answered, with_open
 
 
-async def check(services: Services, repository: RepositoryRef, number: int, cause: str) -> None:
+async def check(services: Services, repository: RepositoryRef, number: int, cause: str, *, anew: bool = True) -> None:
     """Let the check of the newest run say what holds now; nothing if a newer head is on its way.
 
     A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask. Where a dismissal
     takes away what blocked, and something was not asked because of that, this is no approval: the run goes on, too.
 
     :param cause: the delivery behind it, so that a repeated step updates once.
+    :param anew: also where it would say what it says.
     """
     past = await runs.of_pull_request(services.database, repository.id, number)
     if not past or past[0].run.state is not RunState.completed:
@@ -31,6 +32,8 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     drawn = await heeded(services, repository, review, settings.configuration)
     asking = Asked(services, run, settings.configuration, settings.pull_request)
     now = with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
+    if now == review and not anew:
+        return
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]

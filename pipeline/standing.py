@@ -8,7 +8,8 @@ from domain.commands import Sender
 from domain.pulls import PullRequest
 from domain.runs import RepositoryRef
 from domain.seen import Seen
-from memory import permits, pushes
+from domain.slash import Refused
+from memory import ledger, permits, pushes
 from pipeline import catching_up
 from pipeline.services import Services
 from safety.authority import Authorship, Facts, refusal
@@ -78,6 +79,22 @@ async def authorship(
     """Who wrote a pull request, as far as nobody else accepted that at one of these gates."""
     number, opener = pull_request.number, pull_request.author_id
     return await pushes.authorship(services.database, repository, number, opener, accepting)
+
+
+async def note_refusal(services: Services, trace: str, sender: Sender, refused: Refused) -> None:
+    """Keep for the audit that somebody was refused what they asked for (SPEC W5).
+
+    :param trace: the delivery.
+    """
+    payload = {
+        "verb": refused.verb.value,
+        "code": refused.code.value,
+        "account": sender.id,
+        "by_login": sender.login,
+        "held": refused.held,
+        "needed": refused.needed,
+    }
+    await ledger.note_refusal(services.database, trace, payload, services.clock.now())
 
 
 async def give_ok(services: Services, repository: RepositoryRef, number: int, head_sha: str, sender: Sender) -> None:

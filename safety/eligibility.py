@@ -81,8 +81,8 @@ def may_be_sent(path: str, settings: ReviewSettings) -> bool:
 
 
 def asks_for_run(label: str, labels: Labels) -> bool:
-    """Whether putting this label on an issue asks for a run; GitHub does not tell labels apart by case."""
-    return label.casefold() == labels.run.casefold()
+    """Whether putting this label somewhere asks for a run; GitHub does not tell labels apart by case."""
+    return labels.run is not None and label.casefold() == labels.run.casefold()
 
 
 def _is_fork(pull_request: PullRequest, repository_id: int | None) -> bool:

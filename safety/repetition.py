@@ -16,6 +16,8 @@ def is_due(repeat: Repeat, state: RunState, reason: ReasonCode) -> bool:
         return True
     if repeat is Repeat.anew:
         return state.is_final or reason is ReasonCode.gate
+    if repeat is Repeat.if_begun:
+        return not state.is_final and reason is not ReasonCode.gate
     if not state.is_final:
         return repeat is Repeat.if_excluded  # it may have seen the draft that is none any more
     if state is RunState.completed:

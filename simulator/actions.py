@@ -298,6 +298,10 @@ class User:
     async def mark_ready(self, pull: PullRequest) -> None:
         pulling.set_draft(self.world, pull, self.actor, False)
 
+    async def lock(self, issue: Issue) -> None:
+        self._must(issue.repository, "write")
+        conversation.set_locked(self.world, issue, self.actor, True)
+
     async def comment(self, issue: Issue, body: str) -> IssueComment:
         self._must(issue.repository, "read")
         return conversation.add_comment(self.world, issue, self.actor, body)

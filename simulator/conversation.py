@@ -58,6 +58,18 @@ def set_issue_state(world: World, issue: Issue, by: Actor, state: str) -> None:
     emit_issue(world, "closed" if state == "closed" else "reopened", issue, by.account)
 
 
+def set_locked(world: World, issue: Issue, by: Actor, locked: bool) -> None:
+    if issue.locked != locked:
+        issue.locked, issue.updated_at = locked, world.now()
+        _announce(world, "locked" if locked else "unlocked", issue, by)
+
+
+def refuse_if_locked(issue: Issue, by: Actor, *, reacting: bool = False) -> None:
+    """In a locked conversation people who may write go on, Apps do not, and nobody gives reactions."""
+    if issue.locked and (reacting or by.app is not None or not issue.repository.allows(by.account, "write")):
+        raise Refusal(403, "Unable to create comment because issue is locked.")
+
+
 def _announce(world: World, action: str, issue: Issue, by: Actor, **fields: object) -> None:
     if isinstance(issue, PullRequest):
         emit_pull(world, action, issue, by.account, **fields)
@@ -67,6 +79,7 @@ def _announce(world: World, action: str, issue: Issue, by: Actor, **fields: obje
 
 def add_comment(world: World, issue: Issue, by: Actor, body: object) -> IssueComment:
     text = checked_body("IssueComment", body)
+    refuse_if_locked(issue, by)
     now = world.now()
     comment = IssueComment(world.next_id(), issue, by.account, text, now, now, by.app)
     issue.comments.append(comment)
@@ -99,12 +112,20 @@ def react(
     """Adds a reaction once; there is no webhook for it. The second value tells whether it is new."""
     if content not in shapes.REACTIONS:
         raise Refusal(422, "Validation Failed", ["content is not included in the list"])
+    refuse_if_locked(_place(subject), by, reacting=True)
     given = [item for item in subject.reactions if item.user is by.account and item.content == content]
     if given:
         return given[0], False
     reaction = Reaction(world.next_id(), by.account, content, world.now())
     subject.reactions.append(reaction)
     return reaction, True
+
+
+def _place(subject: IssueComment | ReviewComment | Review | Issue) -> Issue:
+    """The issue or pull request that something stands below."""
+    if isinstance(subject, Issue):
+        return subject
+    return subject.issue if isinstance(subject, IssueComment) else subject.pull
 
 
 def label_named(world: World, repository: Repository, name: str) -> Label:

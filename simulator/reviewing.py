@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 from simulator import placing, pull_shapes
+from simulator.conversation import refuse_if_locked
 from simulator.events import Actor, emit
 from simulator.placing import Misplaced, Place
 from simulator.refusals import Refusal, checked_body, invalid, malformed, not_found, unprocessable
-from simulator.state import Json, PullRequest, Review, ReviewComment, ReviewState, Thread, World
+from simulator.state import Json, PullRequest, Review, ReviewComment, ReviewState, Thread, World, timestamp
 
 PAGE = "/pulls/reviews#create-a-review-for-a-pull-request"
 _STATES: dict[str, ReviewState] = {
@@ -20,6 +21,7 @@ _STATES: dict[str, ReviewState] = {
 
 def create_review(world: World, pull: PullRequest, by: Actor, body: Json) -> Review:
     """One review with all its comments. A single comment that cannot stand refuses everything."""
+    refuse_if_locked(pull, by)
     commit = _commit_of(pull, body.get("commit_id"), "PullRequestReview")
     event = body.get("event")
     _check_event(pull, by, event)
@@ -120,6 +122,7 @@ def add_comment(world: World, pull: PullRequest, by: Actor, body: Json) -> Revie
     """A comment of its own, which GitHub wraps into a review with an empty body."""
     if body.get("in_reply_to") is not None:
         return reply(world, pull, by, int(body["in_reply_to"]), body.get("body"))
+    refuse_if_locked(pull, by)
     text = checked_body("PullRequestReviewComment", body.get("body"))
     if not body.get("commit_id") or not body.get("path"):
         raise malformed(f'"{"path" if body.get("commit_id") else "commit_id"}" wasn\'t supplied.')
@@ -139,6 +142,7 @@ def reply(world: World, pull: PullRequest, by: Actor, parent_id: int, body: obje
     parent = world.review_comments.get(parent_id)
     if parent is None or parent.pull is not pull:
         raise not_found()
+    refuse_if_locked(pull, by)
     text = checked_body("PullRequestReviewComment", body)
     first = parent.thread.comments[0]
     review = _store_review(world, pull, by, "", "COMMENT", pull.head_sha)
@@ -216,7 +220,8 @@ def set_resolved(world: World, thread: Thread, by: Actor, resolved: bool) -> Non
         return
     thread.resolved_by = by.account if resolved else None
     pull = thread.pull
-    shapes = {"pull_request": pull_shapes.brief_pull(world, pull), "thread": pull_shapes.thread(world, thread)}
+    shapes: Json = {"pull_request": pull_shapes.brief_pull(world, pull), "thread": pull_shapes.thread(world, thread)}
+    shapes["updated_at"] = timestamp(world.now())
     action = "resolved" if resolved else "unresolved"
     emit(world, "pull_request_review_thread", action, pull.repository, by.account, **shapes)
 

@@ -244,7 +244,7 @@ def issue(world: World, found: Issue) -> Json:
         "labels": [label(world, found.repository, item) for item in found.labels],
         "state": found.state,
         "state_reason": "completed" if found.state == "closed" and not is_pull else None,
-        "locked": False,
+        "locked": found.locked,
         "assignee": account(world, found.assignees[0]) if found.assignees else None,
         "assignees": [account(world, who) for who in found.assignees],
         "milestone": None,

@@ -132,6 +132,7 @@ class Issue:
     comments: list[IssueComment] = field(default_factory=list[IssueComment])
     reactions: list[Reaction] = field(default_factory=list[Reaction])
     assignees: list[Account] = field(default_factory=list[Account])
+    locked: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

@@ -36,7 +36,9 @@ async def violations(github: Simulator, database: Database) -> list[str]:
 
 def _deliveries_end(github: Simulator, rows: Sequence[DeliveryRow]) -> list[str]:
     ended = {row.guid for row in rows if row.finished_at is not None and row.reason}
-    accepted = {each.guid: each for each in github.deliveries if 200 <= each.status_code < 300}
+    answered = [each for each in github.deliveries if 200 <= each.status_code < 300]
+    # What is known under another GUID has its outcome there (T-W14).
+    accepted = {each.guid: each for each in answered if each.response.strip() != "seen before"}
     return [
         f"I1: delivery {guid} ({each.event} {each.action or ''}) was answered {each.status_code} and has no outcome"
         for guid, each in accepted.items()

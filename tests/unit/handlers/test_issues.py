@@ -40,7 +40,7 @@ def test_whoever_closes_it(sender: dict[str, Any], is_app: bool) -> None:
     ["opened", "unlabeled", "edited", "reopened", "assigned", "deleted", "transferred", ""],
 )
 def test_nothing_else_that_happens_to_an_issue_is_used_yet(action: str) -> None:
-    assert _issues(action) == Ignored(reason="not_used_yet")
+    assert _issues(action) == Ignored(reason="action_not_used")
 
 
 @pytest.mark.parametrize("name", ["forge", "Forge", "good first issue", "割引 :tada:"])

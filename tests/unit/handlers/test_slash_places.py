@@ -29,9 +29,21 @@ PLAIN = {
     "after a table and a blank line": "a|b\n-|-\n1|2\n\n/forge status",
     "after dashes and blank line": "---\n\n/forge status",
     "after emphasis that ended": "*please*\n/forge status",
+    "after a formula": "$$\nx^2\n$$\n\n/forge status",
+    "after a formula in a line": "$$x^2$$\n/forge status",
+    "after two dollars": "My process is $$.\n\n/forge status",
+    "after dollars in code": "`echo $$` and `$$`\n\n/forge status\n\n`$$`",
+    "after a footnote and a blank line": "a[^1]\n\n[^1]: said\n\n/forge status",
+    "after a block that is whole": '<div title=">">x</div>\n\n/forge status',
 }
 
 ELSEWHERE = {
+    "formula": "$$\n/forge status\n$$",
+    "formula over paragraphs": "$$ a\n\n/forge status\n\n$$",
+    "footnote": "[^1]: said\n/forge status",
+    "footnote with a mark of words": "See[^note].\n\n[^note]: he said\nand\n/forge status",
+    "tag that ends later": '<div title="\n\n/forge status\n\n">',
+    "tag that never ends": "<div title='\n\n/forge status",
     "mid-sentence": "I would write /forge status here",
     "after a mention": "@forge /forge status",
     "quote": "> /forge status",

@@ -1,0 +1,165 @@
+"""What happens on GitHub beside pushes and commands, and what becomes of a command that goes wrong."""
+
+import asyncio
+
+from sqlalchemy import select
+
+from domain import texts
+from domain.events import EventType
+from memory import ledger
+from memory.tables import DismissalRow
+from simulator.state import CheckRun, PullRequest
+from tests.stories.driver import PATIENCE, Story
+from tests.threats.meanwhile import after_first_write
+
+APP = "import os\n\n\ndef main():\n    return os.name\n"
+BROKEN = APP.replace("os.name", "os.name + missing")
+
+
+async def _opened(told: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
+    repository, alice = told.repository({"app.py": before})
+    await alice.push(repository, "feature", {"app.py": changed}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    return pull
+
+
+def _check(told: Story, pull: PullRequest) -> CheckRun:
+    return told.check(pull.repository, pull.head_sha)
+
+
+async def _is_dismissed(told: Story) -> bool:
+    async with told.forge.services.database.transaction() as session:
+        return await session.scalar(select(DismissalRow.id).limit(1)) is not None
+
+
+async def test_a_label_on_a_pull_request_asks_for_a_review(told: Story) -> None:
+    """The label that takes an issue through the pipeline has a pull request reviewed, a draft too."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature", draft=True)
+    await told.rest()
+    assert _check(told, pull).title == "Not reviewed"
+    await alice.label(pull, "question")
+    await alice.label(pull, "Forge")
+    await told.rest()
+    assert _check(told, pull).title != "Not reviewed"
+    assert len(await told.runs()) == 2
+
+
+async def test_back_to_a_draft(told: Story) -> None:
+    """What is under way makes way where drafts are left out; a verdict that is there stands."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=3)
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.begun(1)
+    await alice.convert_to_draft(pull)
+    await told.rest()
+    assert _check(told, pull).title == "Not reviewed"
+    await alice.mark_ready(pull)
+    await told.rest()
+    reviewed = _check(told, pull).title
+    assert reviewed != "Not reviewed"
+    await alice.convert_to_draft(pull)
+    await told.rest()
+    assert _check(told, pull).title == reviewed
+
+
+async def test_labels_and_runs_switched_off(told: Story) -> None:
+    """A repository may do without the label, and without issues that are carried out."""
+    off = {"app.py": "print()\n", ".github/forge.yml": "labels: {run: null}\nissues: {run: false}\n"}
+    repository, alice = told.repository(off)
+    issue = await alice.open_issue(repository, "Prices", labels=["forge"])
+    await told.rest()
+    for verb in ("run", "retry", "resume"):
+        await alice.comment(issue, f"/forge {verb}")
+        await told.rest()
+    answers = {each.body.partition("\n")[0] for each in told.answers(issue)}
+    assert len(told.answers(issue)) == 3
+    assert all("`issues.run: false`" in each for each in answers)
+    assert not await told.runs()
+
+
+async def test_a_command_that_fails_is_answered(told: Story) -> None:
+    """GitHub refuses what a command needs: whoever gave it is told what happened."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    issue = await alice.open_issue(repository, "Prices")
+    told.github.faults.add(kind="before", method="GET", path=r"/issues/1$", status=403, times=None, message="Blocked")
+    await alice.comment(issue, "/forge run")
+    await told.rest()
+    [answer] = told.answers(issue)
+    assert "This did not work" in answer.body
+    assert "403" in answer.body
+
+
+async def test_a_refused_slice_is_audited(told: Story) -> None:
+    """`/forge continue` of somebody who may not is refused, and that is kept, also where no gate waits."""
+    pull = await _opened(told)
+    await told.github.user("mallory").comment(pull, "/forge continue 5usd")
+    await told.rest()
+    [answer] = told.answers(pull)
+    assert "Refused" in answer.body
+    guid = next(each.guid for each in told.github.deliveries if each.event == "issue_comment")
+    events = await ledger.replay(told.forge.services.database, guid)
+    assert [each.type for each in events] == [EventType.permission_refused]
+
+
+async def test_a_merge_queue_while_it_is_reviewed_again(told: Story) -> None:
+    """A review that has only begun takes nothing away from the verdict there is."""
+    pull = await _opened(told)
+    told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=4)
+    await told.github.user("alice").comment(pull, "/forge review full")
+    await told.begun(2)
+    head = told.github.queue_for_merge(pull)
+    await told.rest()
+    [check] = told.github.check_runs(pull.repository, head, texts.CHECK_NAME)
+    assert check.conclusion == "success"
+    told.answers(pull)
+
+
+async def test_a_dismissal_while_the_verdict_is_written(told: Story) -> None:
+    """A finding that is dismissed while its run ends does not block."""
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+
+    async def dismiss() -> None:
+        [pull] = repository.pulls()
+        [comment] = told.comments(pull)
+        await carol.resolve(comment.thread)
+        end = asyncio.get_running_loop().time() + PATIENCE
+        while not await _is_dismissed(told):
+            assert asyncio.get_running_loop().time() < end
+            await asyncio.sleep(0.02)
+
+    after_first_write(told, dismiss, "check-runs", "failure")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    assert _check(told, pull).conclusion == "success"
+    [comment] = told.comments(pull)
+    told.thread_answers(pull, comment)
+
+
+async def test_a_merge_that_github_does_not_tell_at_once(told: Story) -> None:
+    """What runs ends at once; that it was merged against the verdict is learned as soon as GitHub answers."""
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    told.comments(pull)
+    told.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
+    await alice.merge(pull)
+    await told.rest()
+    run = (await told.runs())[0]
+    events = await ledger.replay(told.forge.services.database, run.id)
+    assert EventType.feedback_decided in {each.type for each in events}
+
+
+async def test_a_renamed_repository_is_followed(told: Story) -> None:
+    """What is kept of a repository has its new name, before anybody else can take the old one."""
+    pull = await _opened(told)
+    told.github.rename(pull.repository, "market")
+    await told.rest()
+    assert [run.name for run in await told.runs()] == ["market"]

@@ -1,0 +1,43 @@
+"""In a locked conversation GitHub takes neither reactions nor comments of an App (threat model, T-G9)."""
+
+from structlog.testing import capture_logs
+
+from memory import deliveries
+from tests.stories.driver import Story
+
+
+async def test_t_g9_a_command_in_a_locked_conversation(told: Story) -> None:
+    """It acts all the same; that nobody could be answered is kept with its delivery, and logged."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    await alice.lock(pull)
+    with capture_logs() as logs:
+        comment = await alice.comment(pull, "/forge review full")
+        await told.rest()
+    assert len(await told.runs()) == 2
+    assert told.check(repository, pull.head_sha).conclusion == "success"
+    assert comment.reactions == []
+    assert told.answers(pull) == []
+    delivery, *_ = [each for each in told.github.deliveries if each.event == "issue_comment"]
+    row = await deliveries.find(told.forge.services.database, delivery.guid)
+    assert row is not None
+    assert row.reason.startswith("1 obeyed, unanswered: ")
+    assert [each["event"] for each in logs if each["log_level"] == "warning"] == ["command.unanswered"]
+
+
+async def test_t_g9_a_pause_where_no_reaction_is_taken(told: Story) -> None:
+    """That the reaction fails, in whatever way, keeps no command waiting."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    admin = told.github.user("ada")
+    told.github.grant(repository, admin, "admin")
+    issue = await alice.open_issue(repository, "Prices")
+    for status in (403, 404, 422, 502):
+        told.github.faults.add(kind="before", path="/reactions$", status=status)
+        await admin.comment(issue, "/forge pause" if status % 2 else "/forge unpause")
+        await told.rest()
+    paused, unpaused, *_ = [each.body for each in told.answers(issue)]
+    assert "paused" in paused.lower()
+    assert paused != unpaused
+    assert len(told.answers(issue)) == 4
