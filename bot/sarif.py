@@ -1,39 +1,89 @@
-"""Writes findings as SARIF 2.1.0, the format other tools read."""
+"""Writes findings as SARIF 2.1.0, as GitHub's code scanning wants it and Forge itself reads it."""
 
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from domain.findings import Finding, Severity
+from bot.version import VERSION
+from domain.findings import Category, Finding, Fix, Severity
 
 _LEVELS = {Severity.info: "note", Severity.warning: "warning", Severity.error: "error", Severity.critical: "error"}
+_SCORES = {Severity.info: "2.0", Severity.warning: "5.0", Severity.error: "8.0", Severity.critical: "9.5"}
+"""``security-severity``: GitHub calls it low below 4, medium below 7, high below 9, then critical."""
+
+_SHORT = 120
 
 
 def document(findings: Sequence[Finding]) -> dict[str, Any]:
     """A SARIF log with one run that holds all findings."""
-    rules = {finding.rule: _rule(finding) for finding in findings}
-    driver = {"name": "Forge", "rules": list(rules.values())}
+    by_rule: dict[str, Finding] = {}
+    for finding in findings:
+        known = by_rule.setdefault(finding.rule, finding)
+        if finding.severity.rank > known.severity.rank:
+            by_rule[finding.rule] = finding
+    indices = {rule: index for index, rule in enumerate(by_rule)}
+    driver = {
+        "name": "Forge",
+        "semanticVersion": VERSION,
+        "version": VERSION,
+        "rules": list(map(_rule, by_rule.values())),
+    }
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": [_result(finding) for finding in findings]}],
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(finding, indices[finding.rule]) for finding in findings],
+            }
+        ],
     }
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
-    rule: dict[str, Any] = {"id": finding.rule, "properties": {"category": finding.category.value}}
+    """A rule as its gravest finding shows it: GitHub wants both descriptions and a help of each."""
+    message = " ".join(finding.message.split())
+    first = message.partition(". ")[0].rstrip(".")
+    short = (first if len(first) <= _SHORT else f"{first[: _SHORT - 1]}…") + "."
+    more = f" See {finding.help_url}" if finding.help_url else ""
+    properties: dict[str, Any] = {"tags": [finding.category.value], "precision": "high"}
+    if finding.category is Category.security:
+        properties["security-severity"] = _SCORES[finding.severity]
+    rule: dict[str, Any] = {
+        "id": finding.rule,
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": message},
+        "help": {"text": f"{message}{more}", "markdown": f"`{finding.rule}`: {message}{more}"},
+        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+        "properties": properties,
+    }
     return rule | {"helpUri": finding.help_url} if finding.help_url else rule
 
 
-def _result(finding: Finding) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}}
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    artifact = {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
+    place: dict[str, Any] = {"artifactLocation": artifact}
     if finding.line is not None:
         place["region"] = {"startLine": finding.line, "endLine": max(finding.line, finding.end_line or finding.line)}
-    return {
+    result: dict[str, Any] = {
         "ruleId": finding.rule,
+        "ruleIndex": index,
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"forge/v1": finding.fingerprint},
         "properties": {"severity": finding.severity.value, "confidence": finding.confidence, "id": finding.id},
+    }
+    return result if finding.fix is None else result | {"fixes": [_fix(artifact, finding.fix)]}
+
+
+def _fix(artifact: dict[str, str], fix: Fix) -> dict[str, Any]:
+    """Whole lines, from the beginning of the first to the beginning of what follows the last."""
+    region = {"startLine": fix.start_line, "startColumn": 1, "endLine": fix.end_line + 1, "endColumn": 1}
+    written = f"{fix.replacement}\n" if fix.replacement else ""
+    replacement = {"deletedRegion": region, "insertedContent": {"text": written}}
+    return {
+        "description": {"text": "Write these lines instead." if written else "Remove these lines."},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": [replacement]}],
     }

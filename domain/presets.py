@@ -109,6 +109,9 @@ def conservative(*layers: Values) -> Configuration:
     )
 
 
+_NEVER = Configuration.model_validate({"review": {"model": False}}).review.model
+
+
 def tightened(began: Configuration, now: Configuration) -> Configuration:
     """The configuration a run began with, and what has been forbidden since.
 
@@ -118,7 +121,7 @@ def tightened(began: Configuration, now: Configuration) -> Configuration:
     review = {
         "never_send": _both(began.review.never_send, now.review.never_send),
         "dry_run": began.review.dry_run or now.review.dry_run,
-        "model": began.review.model if now.review.model else now.review.model,
+        "model": now.review.model if now.review.model == _NEVER else began.review.model,
     }
     return began.model_copy(
         update={

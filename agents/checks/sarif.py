@@ -12,6 +12,9 @@ from domain.findings import Category, Layer, RawFinding, Severity
 
 Table = dict[str, object]
 _MOST_RESULTS = 2000
+_SCORES = ((9.0, Severity.critical), (7.0, Severity.error), (4.0, Severity.warning))
+"""How GitHub understands ``security-severity``."""
+
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
 
@@ -58,12 +61,11 @@ def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], roo
     rule = _rule(run, result)
     identifier = re.sub(r"[^\w.@/+-]", "-", _text(result, "ruleId") or _text(rule, "id") or "finding")[:80]
     level = _text(result, "level") or _text(_table(rule, "defaultConfiguration"), "level")
-    is_security = "security" in _items(_table(rule, "properties"), "tags")
     first, last = _region(_table(physical, "region"), lines[path])
     return RawFinding(
         rule=f"{tool}/{identifier}",
-        category=Category.security if is_security else Category.correctness,
-        severity=_SEVERITY.get(level, Severity.warning),
+        category=_category(rule),
+        severity=_severity(run, result, rule, _SEVERITY.get(level, Severity.warning)),
         confidence=0.8,
         path=path,
         line=first,
@@ -72,6 +74,26 @@ def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], roo
         layer=Layer.static,
         help_url=_web_address(_text(rule, "helpUri")),
     )
+
+
+def _category(rule: Table) -> Category:
+    """Security if a tag says so; else the first tag that names one of ours."""
+    tags = _items(_table(rule, "properties"), "tags")
+    known = [Category(tag) for tag in tags if tag in Category.__members__]
+    return Category.security if Category.security in known else next(iter(known), Category.correctness)
+
+
+def _severity(run: Table, result: Table, rule: Table, said: Severity) -> Severity:
+    """As its level says, or graver where its ``security-severity`` is; Forge's own log says it in our words."""
+    ours = _text(_table(result, "properties"), "severity")
+    if _text(_table(_table(run, "tool"), "driver"), "name") == "Forge" and ours in Severity.__members__:
+        return Severity(ours)
+    try:
+        score = float(str(_table(rule, "properties").get("security-severity", "")))
+    except ValueError:
+        return said
+    scored = next((severity for least, severity in _SCORES if score >= least), Severity.info)
+    return max(said, scored, key=lambda severity: severity.rank)
 
 
 def _rule(run: Table, result: Table) -> Table:

@@ -86,6 +86,7 @@ def test_what_is_forbidden_later_is_added_and_nothing_is_loosened() -> None:
     )
     held = tightened(began, strict)
     assert (held.review.never_send, held.paths.protected) == (("a", "b"), ("p", "q"))
-    assert (held.review.dry_run, held.review.model, held.memory.enabled) == (True, False, False)
+    assert (held.review.dry_run, held.memory.enabled) == (True, False)
+    assert held.review.model == strict.review.model != began.review.model
     assert (held.review.max_comments, held.budgets.run) == (3, 5)
     assert tightened(strict, loose).review.dry_run
