@@ -35,7 +35,7 @@ def create_repository(
 ) -> Repository:
     login, _, name = full_name.partition("/")
     owner = world.account(login, "Organization")
-    identifier = world.next_id()
+    identifier = next(world.small_ids)
     git = GitStore.create(world.data_dir / "repositories" / f"{identifier}.git", default_branch)
     repository = Repository(identifier, owner, name, private, default_branch, git, world.now())
     world.repositories[identifier] = repository
@@ -188,7 +188,7 @@ class User:
 
     async def fork(self, repository: Repository) -> Repository:
         self._must(repository, "read")
-        identifier = self.world.next_id()
+        identifier = next(self.world.small_ids)
         path = self.world.data_dir / "repositories" / f"{identifier}.git"
         git = GitStore.create(path, repository.default_branch, repository.git)
         now, private = self.world.now(), repository.private

@@ -59,7 +59,9 @@ ROUTES = [
     *graphql.ROUTES,
 ]
 FIRST_ID = 2**32 + 1001
-"""GitHub's ids of comments passed 2^31 in 2024: none of ours fits a number of 32 bits."""
+"""GitHub's ids of comments passed 2^31 in 2024: of ours only those fit a number of 32 bits that GraphQL says so of."""
+FIRST_SMALL_ID = 1001
+"""Of accounts and repositories: GraphQL's ``databaseId`` of these is an Int, of 32 bits, and has no longer form."""
 PERMISSIONS = {
     "actions": "read",
     "checks": "write",
@@ -138,14 +140,14 @@ class Simulator:
         private_key_pem: str | None = None,
         permissions: Mapping[str, str] | None = None,
     ) -> None:
-        ids = itertools.count(FIRST_ID)
+        ids, small_ids = itertools.count(FIRST_ID), itertools.count(FIRST_SMALL_ID)
         self._scratch = tempfile.TemporaryDirectory(prefix="simulator-") if data_dir is None else None
         self.data_dir = Path(self._scratch.name) if self._scratch else Path(data_dir or ".").resolve()
         self.port = port
         self.hooks = Webhooks(webhook_url, webhook_secret, now, ids)
-        self.app = _make_app(ids, app_id, app_slug, private_key_pem, permissions or PERMISSIONS)
+        self.app = _make_app(small_ids, app_id, app_slug, private_key_pem, permissions or PERMISSIONS)
         self.hooks.app_id = app_id
-        self.world = World(self.data_dir, now, self.app, self.hooks, ids)
+        self.world = World(self.data_dir, now, self.app, self.hooks, ids, small_ids)
         for account in (self.app.owner, self.app.bot):
             self.world.accounts[account.login.lower()] = account
         self.world.apps[app_slug] = self.app

@@ -439,6 +439,7 @@ class World:
     app: App
     hooks: Hooks
     ids: itertools.count[int]
+    small_ids: itertools.count[int]  # of accounts and repositories
     url: str = ""
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])  # by lower-case login
     apps: dict[str, App] = field(default_factory=dict[str, App])
@@ -466,7 +467,7 @@ class World:
         """The account of that login, made on first use."""
         key = login.lower()
         if key not in self.accounts:
-            self.accounts[key] = Account(self.next_id(), login, kind)
+            self.accounts[key] = Account(next(self.small_ids), login, kind)
         return self.accounts[key]
 
     def repository(self, full_name: str) -> Repository | None:

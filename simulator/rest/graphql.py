@@ -87,6 +87,11 @@ def _connection(asked: Field, type_name: str, items: Sequence[Any], node: Callab
     return Node(type_name, {"nodes": nodes, "pageInfo": Node("PageInfo", dict(page)), "totalCount": len(items)})
 
 
+def _int(number: int) -> int | None:
+    """An id as GraphQL's Int, which has 32 bits."""
+    return number if number < 2**31 else None
+
+
 def _actor(account: Account) -> Node:
     """GraphQL names a bot without the suffix that REST gives it."""
     kind = account.type
@@ -98,7 +103,7 @@ def _comment(comment: ReviewComment) -> Node:
         "PullRequestReviewComment",
         {
             "id": f"PRRC_{comment.id}",
-            "databaseId": comment.id,
+            "databaseId": _int(comment.id),
             "fullDatabaseId": str(comment.id),
             "author": _actor(comment.user),
             "body": comment.body,
@@ -142,7 +147,8 @@ def _pull(pull: PullRequest) -> Node:
         "PullRequest",
         {
             "id": f"PR_{pull.id}",
-            "databaseId": pull.id,
+            "databaseId": _int(pull.id),
+            "fullDatabaseId": str(pull.id),
             "number": pull.number,
             "title": pull.title,
             "isDraft": pull.draft,

@@ -72,7 +72,7 @@ async def staged() -> AsyncGenerator[Stage]:
         host = GitHubHost(settings, clock, limits, _no_pause)
         yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
         await host.aclose()
-        assert sim.world.unpublished == []
+        assert not sim.world.unpublished, sim.world.unpublished
 
 
 async def _no_pause(seconds: float) -> None:

@@ -128,7 +128,8 @@ class Story:
 
     def assert_all_seen(self) -> None:
         """Every review and comment Forge posted was looked at by the story, and GraphQL was used as published."""
-        assert self.github.world.unpublished == []
+        unpublished = self.github.world.unpublished
+        assert not unpublished, f"GraphQL was answered otherwise than published: {unpublished}"
         for repository in self.github.world.repositories.values():
             for issue in repository.issues.values():
                 reviews = self.github.reviews(issue) if isinstance(issue, PullRequest) else []
