@@ -129,6 +129,11 @@ def approval(text: str, rule: str, head_sha: str, checks: Sequence[str], marker:
     return f"{head}\n\n{allowed(text, rule)} {green}\n\n{marker}"
 
 
+def approval_withdrawn(head_sha: str) -> str:
+    """Why an approval of Forge's own is dismissed."""
+    return f"Forge approved head {head_sha[:7]} as it was then. That does not hold for what the pull request is now."
+
+
 def announcement(text: str, rule: str, head_sha: str, until: datetime | None, marker: str) -> str:
     """The comment that tells people of a merge.
 

@@ -23,6 +23,7 @@ class MergeObstacle(StrEnum):
     method = "method"  # neither the repository nor its rules leave a way of merging
     protected = "protected"  # the branch asks for checks, reviews or a merge queue that are missing
     not_allowed = "not_allowed"  # the App may not merge here
+    withdrawn = "withdrawn"  # something spoke against it while the merge waited for its turn
 
 
 class Merged(BaseModel):

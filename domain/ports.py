@@ -84,12 +84,30 @@ class Merging(Protocol):
         """The App's own newest approval whose body holds ``marker``, also if somebody dismissed it."""
         ...
 
+    async def standing_approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
+        """The App's own approvals that nobody dismissed, oldest first, of whatever head."""
+        ...
+
+    async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:
+        """Dismiss an approval of the App's own, so that it counts no more.
+
+        :raises Unprocessable: it is dismissed already.
+        """
+        ...
+
     async def merge(
-        self, repository: RepositoryRef, number: int, head_sha: str, method: MergeMethod | None = None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        head_sha: str,
+        method: MergeMethod | None = None,
+        still: Callable[[], Awaitable[None]] | None = None,
     ) -> Merged | NotMerged:
         """Merge if the head is still this one. Looks first whether it is merged, so it may be repeated after a crash.
 
         :param method: by default the first of merge, squash and rebase that the repository allows.
+        :param still: asked right before the merge is sent, once it need not wait for other writes any more; what it
+            raises keeps the merge from being sent.
         """
         ...
 

@@ -17,6 +17,10 @@ PULL_REQUEST = "pull_request"
 """The kind of write that opens a pull request; its number is kept."""
 
 
+APPROVAL = "auto_approve"
+"""The step of an approving review that nobody asked for."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """The right to make one write.
@@ -104,6 +108,17 @@ async def proposed_by(database: Database, repository_id: int, number: int) -> st
     )
     async with database.transaction() as session:
         return await session.scalar(query)
+
+
+async def approvals(database: Database, repository_id: int, number: int) -> Sequence[Run]:
+    """The runs of a pull request that approved it, or were about to."""
+    query = (
+        select(RunRow)
+        .join(OutboxRow, OutboxRow.run_id == RunRow.id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, OutboxRow.step == APPROVAL)
+    )
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(query)]
 
 
 async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:

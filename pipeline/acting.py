@@ -93,7 +93,7 @@ class Acting:
             return await self._give_up("something went wrong; Forge's log has the details.")
         except Exception:
             log.exception("acting.unexpected", run=self._run.id)
-            return "failed"
+            return await self._give_up("Forge made a mistake of its own; its log has the details.")
 
     async def _execute(self) -> str:
         if not await self._journal.step("begin", self._begin):
@@ -251,6 +251,8 @@ class Acting:
             await self._journal.step("withdraw", withdraw)
         except ForgeError as error:
             log.warning("acting.not_withdrawn", run=self._run.id, error=str(error))
+        except Exception:
+            log.exception("acting.not_withdrawn", run=self._run.id)
         return why
 
 

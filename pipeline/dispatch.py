@@ -68,6 +68,7 @@ from pipeline.signs import open_sign
 from pipeline.standing import give_ok, look, note_refusal
 from pipeline.test_run import queue_test, run_of
 from pipeline.threads import note
+from pipeline.withdrawing import withdraw
 from safety.authority import authorise
 
 log = structlog.get_logger(__name__)
@@ -421,6 +422,8 @@ class Dispatch:
         try:
             with writing(Importance.informing):
                 await open_sign(self._services, run)
+            if not run.is_of_issue:
+                await withdraw(self._services, run)
         except (CodeHostError, Halted, Superseded) as error:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None

@@ -2,12 +2,14 @@
 
 from domain import gate_texts, ladder_texts, texts
 from domain.errors import Superseded
+from domain.review import Decision
 from domain.runs import RepositoryRef, RunState
 from memory import checkpoints, findings, gates, ladder, runs
 from pipeline.beginning import begun
 from pipeline.heeding import heeded
 from pipeline.review_gates import Asked
 from pipeline.services import Services
+from pipeline.withdrawing import withdraw
 from safety.gates import answered, with_open
 
 
@@ -37,6 +39,8 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     await checkpoints.replace_review(services.database, run, now)
     posted = await findings.posted(services.database, repository.id, number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
+    if now.decision is not Decision.approve:
+        await withdraw(services, run, all_of_them=True)
     level = ladder_texts.measured(await ladder.changes(services.database, run.id))
     standing = "\n\n".join(part for part in (level, gate_texts.standing(asked)) if part)
     try:

@@ -12,7 +12,7 @@ from domain.errors import Behind, Forbidden, ForgeError, LeftOut, NotFound, Unpr
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.importance import Importance, writing
-from domain.review import Conclusion, Review
+from domain.review import Conclusion, Decision, Review
 from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
 from memory import checkpoints, findings, gates, ladder, runs
@@ -29,6 +29,7 @@ from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.running import Running, while_current
 from pipeline.services import Services
 from pipeline.signs import open_sign
+from pipeline.withdrawing import withdraw
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
 from safety.gates import protected
@@ -144,6 +145,7 @@ class ReviewRun(Running):
         await self._move(RunState.running)
         await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         await self._retire_others()
+        await withdraw(self._services, self._run)
         if not await self._publisher.is_concluded(self._run):
             with contextlib.suppress(LeftOut), writing(Importance.informing):
                 await open_sign(self._services, self._run)  # if it could not be before
@@ -262,6 +264,8 @@ class ReviewRun(Running):
             await self._publisher.conclude_again(self._run, cause, review.conclusion, text)
         else:
             await self._verdict(review.conclusion, text, review.findings)
+        if review.decision is not Decision.approve:
+            await withdraw(self._services, self._run, all_of_them=True)
         return review.conclusion
 
     async def _said(self, settings: Settings) -> tuple[Review, list[Finding], int]:

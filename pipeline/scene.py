@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from domain.configuration import Configuration
 from domain.globs import matches
+from domain.neutral import code
 from domain.pulls import PullRequest
 from domain.review import Decision, Review
 from domain.runs import ReasonCode, Run, RunState
@@ -55,28 +56,45 @@ async def look_at(services: Services, run: Run) -> Scene | str:
     ended = await runs.get(database, run.id)
     if ended is None or ended.state is not RunState.completed or ended.reason is not ReasonCode.none:
         return "its review did not end with a verdict."
+    review = await checkpoints.load_review(database, run)
+    if review is None:
+        return "the review is gone."
+    live = await services.host.pull_request(run.repository, run.number)
+    against = await _against(services, run, live)
+    if against is not None:
+        return against
+    configuration = (await configured(services, run)).configuration
+    if configuration.review.dry_run:
+        return "`review.dry_run` is set."
+    return Scene(run, review, live, configuration)
+
+
+async def speaks_against(services: Services, run: Run) -> str | None:
+    """Why a reviewed head may not be merged (any more), asked right before it would be; None if nothing does.
+
+    :raises CodeHostError: if GitHub does not say.
+    """
+    return await _against(services, run, await services.host.pull_request(run.repository, run.number))
+
+
+async def _against(services: Services, run: Run, live: PullRequest) -> str | None:
+    """What people and pushes did since the review that speaks against acting on its head, as a sentence."""
+    database = services.database
     paused_by = await permits.paused_by(database, run.repository)
     if paused_by is not None:
         return f"{paused_by} paused Forge here."
     stopped = await ladder.stopped(database, run.id)
     if stopped is not None:
         return f"{stopped}."
-    review = await checkpoints.load_review(database, run)
-    if review is None:
-        return "the review is gone."
-    live = await services.host.pull_request(run.repository, run.number)
     if not live.is_open:
         return "it is merged already." if live.is_merged else "the pull request is closed."
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
+    if live.base_ref != run.base_ref:  # of a version before, it is not known
+        return f"it goes into {code(live.base_ref)} now, and the review was not about that."
     if not await runs.is_current(database, run):
         return TAKEN_OVER
-    if live.is_draft:
-        return "the pull request is a draft."
-    configuration = (await configured(services, run)).configuration
-    if configuration.review.dry_run:
-        return "`review.dry_run` is set."
-    return Scene(run, review, live, configuration)
+    return "the pull request is a draft." if live.is_draft else None
 
 
 async def objection(services: Services, scene: Scene) -> str | None:

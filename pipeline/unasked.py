@@ -5,10 +5,13 @@ from dataclasses import dataclass
 import structlog
 
 from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimited
-from domain.merging import Merged, NotMerged
+from domain.merging import Merged, MergeObstacle, NotMerged
 from domain.redaction import outgoing
-from domain.runs import Run
+from domain.runs import REVIEW_CHECK, Run
+from memory import outbox
+from pipeline.scene import speaks_against
 from pipeline.services import Services
+from pipeline.withdrawing import withdraw_if_lost
 from workspace.mirror import Mirror
 from workspace.pushing import Pushed, Refused
 
@@ -30,8 +33,10 @@ class Unasked:
 
     @property
     def approval_marker(self) -> str:
-        """The marker of the approval: one per head, however often that is reviewed."""
+        """The marker of the approval: one per head and base, however often that is reviewed."""
         where = f"{self.run.repository.id}#{self.run.number}@{self.run.head_sha}"
+        if self.run.check_name != REVIEW_CHECK:  # an approval of another merge says nothing about this one
+            where += f" into {self.run.base_ref}"
         return self.services.publisher.markers.make("approval", where)
 
     @property
@@ -74,7 +79,8 @@ class Unasked:
         async def approve() -> int:
             return await find() or await host.approve(repository, number, self.run.head_sha, outgoing(body))
 
-        await self.services.publisher.once(self.run, "auto_approve", "review", find, approve)
+        await self.services.publisher.once(self.run, outbox.APPROVAL, "review", find, approve)
+        await withdraw_if_lost(self.services, self.run)
         given = await host.find_approval(repository, number, marker)
         return given is not None and not given.is_dismissed
 
@@ -104,9 +110,16 @@ class Unasked:
         async def find() -> int | None:
             return _THERE if await self.is_merged() else None
 
+        async def still() -> None:
+            nonlocal refused
+            against = await speaks_against(self.services, self.run)
+            if against is not None:
+                refused = NotMerged(obstacle=MergeObstacle.withdrawn, said=against)
+                raise NotDone(against)
+
         async def merge() -> int:
             nonlocal refused, merged
-            result = await host.merge(repository, number, head)
+            result = await host.merge(repository, number, head, still=still)
             if isinstance(result, Merged):
                 merged = result
                 return _THERE

@@ -61,6 +61,14 @@ def standing_reviews(pull: PullRequest) -> list[Review]:
     return [one for one in last.values() if one.state != "DISMISSED"]
 
 
+def dismiss_stale(pull: PullRequest) -> None:
+    """A push makes approvals void where the branch asks for that. Otherwise they count for whatever comes."""
+    if any(rule.dismisses_stale for rule in pull.repository.rules.get(pull.base_ref, [])):
+        for review in pull.reviews:
+            if review.state == "APPROVED":
+                review.state = "DISMISSED"
+
+
 def _approvals(pull: PullRequest) -> int:
     """Approvals that count, none as long as somebody who counts requests changes."""
     counting = [one for one in standing_reviews(pull) if _counts(pull, one)]

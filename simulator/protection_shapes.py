@@ -55,7 +55,7 @@ def _of_ruleset(rule: BranchRules) -> list[Json]:
 def _pull_parameters(rule: BranchRules) -> Json:
     return {
         "required_approving_review_count": rule.approvals,
-        "dismiss_stale_reviews_on_push": False,
+        "dismiss_stale_reviews_on_push": rule.dismisses_stale,
         "require_code_owner_review": False,
         "require_last_push_approval": False,
         "required_review_thread_resolution": False,

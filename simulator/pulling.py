@@ -90,6 +90,7 @@ def synchronize(world: World, pull: PullRequest, by: Actor, head_sha: str) -> No
     pull.updated_at = world.now()
     pull.repository.git.set_ref(f"refs/pull/{pull.number}/head", head_sha)
     placing.follow(pull, before, old_base)
+    protecting.dismiss_stale(pull)
     emit_pull(world, "synchronize", pull, by.account, before=before, after=head_sha)
 
 

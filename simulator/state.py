@@ -351,6 +351,7 @@ class BranchRules:
     checks: dict[str, int | None] = field(default_factory=dict[str, "int | None"])  # name: the only App that counts
     approvals: int = 0
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
+    dismisses_stale: bool = False  # approvals are dismissed when something is pushed
 
 
 @dataclass(eq=False)

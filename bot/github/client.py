@@ -167,14 +167,22 @@ class Client:
         return content(await self._in_turn(installation_id, call, Write.to(method, path)), purpose)[0]
 
     async def attempt(
-        self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue, refusals: Collection[int]
+        self,
+        installation_id: int,
+        method: str,
+        path: str,
+        purpose: str,
+        body: JsonValue,
+        refusals: Collection[int],
+        still: Callable[[], Awaitable[None]] | None = None,
     ) -> Answer:
         """One write like :meth:`write`, whose refusals with these statuses are answers; a limit is none of them.
 
+        :param still: asked when it is this write's turn; what it raises keeps it from being sent.
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return await self._in_turn(installation_id, call, Write.to(method, path), refusals)
+        return await self._in_turn(installation_id, call, Write.to(method, path), refusals, still)
 
     async def graphql(
         self, installation_id: int, document: Document, variables: Mapping[str, JsonValue], purpose: str
@@ -201,11 +209,20 @@ class Client:
             raise await self._gate.limited(installation_id, limit)
         return data
 
-    async def _in_turn(self, installation_id: int, call: Call, write: Write, refusals: Collection[int] = ()) -> Answer:
+    async def _in_turn(
+        self,
+        installation_id: int,
+        call: Call,
+        write: Write,
+        refusals: Collection[int] = (),
+        still: Callable[[], Awaitable[None]] | None = None,
+    ) -> Answer:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id, write):
             await self._sleep_if_low(installation_id)
             await self._stop()
+            if still is not None:
+                await still()
             return await self._authorised(installation_id, call, refusals=refusals)
 
     async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:

@@ -1,7 +1,7 @@
 """What leads to a merge on GitHub: approvals, the checks a branch requires, what was reported, and the merge itself."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from pydantic import JsonValue
 
@@ -64,6 +64,20 @@ class GitHubMerging(GitHubConversation, Merging):
         newest = given[-1]  # GitHub lists reviews in the order of time
         return Approval(id=newest.id, head_sha=newest.commit_id or "", is_dismissed=newest.state == "DISMISSED")
 
+    async def standing_approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
+        given = await self.own_reviews(repository, number, "")
+        return [
+            Approval(id=one.id, head_sha=one.commit_id or "", is_dismissed=False)
+            for one in given
+            if one.state == "APPROVED"
+        ]
+
+    async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:
+        purpose = f"dismiss Forge's approval of {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/dismissals"
+        wanted: JsonValue = {"message": message, "event": "DISMISS"}
+        await self._client.write(repository.installation_id, "PUT", address, purpose, wanted)
+
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """As the merge box has it: of each account the newest review counts that is more than a comment."""
         against = await self._against(repository, number)
@@ -111,7 +125,12 @@ class GitHubMerging(GitHubConversation, Merging):
         return parse_all(ReviewShown, await self._client.items(repository.installation_id, address, purpose), purpose)
 
     async def merge(
-        self, repository: RepositoryRef, number: int, head_sha: str, method: MergeMethod | None = None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        head_sha: str,
+        method: MergeMethod | None = None,
+        still: Callable[[], Awaitable[None]] | None = None,
     ) -> Merged | NotMerged:
         pull = await self.read_pull(repository, number)
         if pull.head.sha != head_sha:
@@ -120,7 +139,7 @@ class GitHubMerging(GitHubConversation, Merging):
             return Merged(sha=pull.merge_commit_sha or head_sha)
         refused = NotMerged(obstacle=MergeObstacle.method, said="No way of merging is allowed.")
         for way in [method] if method else await self._ways(repository, pull.base.ref):
-            result = await self._merge(repository, number, head_sha, way)
+            result = await self._merge(repository, number, head_sha, way, still)
             if isinstance(result, Merged) or result.obstacle is not MergeObstacle.method:
                 return result
             refused = result
@@ -184,7 +203,12 @@ class GitHubMerging(GitHubConversation, Merging):
             return None
 
     async def _merge(
-        self, repository: RepositoryRef, number: int, head_sha: str, way: MergeMethod
+        self,
+        repository: RepositoryRef,
+        number: int,
+        head_sha: str,
+        way: MergeMethod,
+        still: Callable[[], Awaitable[None]] | None,
     ) -> Merged | NotMerged:
         purpose = f"merge {repository.full_name}#{number}"
         answer = await self._client.attempt(
@@ -194,6 +218,7 @@ class GitHubMerging(GitHubConversation, Merging):
             purpose,
             {"sha": head_sha, "merge_method": way.value},
             _REFUSALS,
+            still,
         )
         if answer.status == 403 and "suspended" in words(answer).lower():
             raise refusal(answer, purpose)

@@ -3,8 +3,11 @@
 import asyncio
 import time
 
+import pytest
+
 from memory import ladder, looks
 from simulator import User
+from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository, Review
 from tests.stories.driver import PATIENCE, Story
 
@@ -373,3 +376,58 @@ async def test_without_required_checks_people_have_time_at_every_level(told: Sto
     assert pull.merged_at is not None
     assert len(approvals(told, pull)) == 1
     announcements(told, pull)
+
+
+# --- taking an approval back ----------------------------------------------------------------------------------------
+
+
+async def approved(told: Story) -> tuple[Repository, User, PullRequest]:
+    """A pull request that Forge approved, into a branch that requires one approval."""
+    repository, alice, _ = await at_level(told, 2)
+    told.github.protect(repository, "main", approvals=1)
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    assert len(approvals(told, pull)) == 1
+    return repository, alice, pull
+
+
+async def test_an_approval_does_not_outlast_a_push(told: Story) -> None:
+    """GitHub goes on counting it, whatever is pushed, unless the branch is set up otherwise."""
+    repository, alice, pull = await approved(told)
+    await alice.push(repository, "feature", {"app.py": BROKEN})
+    await rest(told)
+    told.comments(pull)
+    assert approvals(told, pull) == []
+    with pytest.raises(Refusal, match="At least 1 approving review is required"):
+        await alice.merge(pull)
+
+
+async def test_an_approval_is_of_one_base(told: Story) -> None:
+    repository, alice, pull = await approved(told)
+    await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
+    told.github.protect(repository, "next", ["never"], approvals=1)
+    await alice.edit_base(pull, "next")
+    await rest(told)
+    assert approvals(told, pull) == []
+
+
+async def test_an_approval_falls_with_its_verdict(told: Story) -> None:
+    repository, _, pull = await approved(told)
+    carol = told.github.user("carol")
+    repository.rules.clear()
+    gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
+    await carol.push(repository, "main", {".github/forge.yml": gate})
+    await carol.comment(pull, "/forge review full")
+    await rest(told)
+    told.answers(pull)
+    assert told.gates(pull) == ["look"]
+    assert approvals(told, pull) == []
+
+
+async def test_where_stale_approvals_are_dismissed_there_is_nothing_left_to_take_back(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 2)
+    told.github.protect(repository, "main", approvals=1, dismisses_stale=True)
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    assert len(approvals(told, pull)) == 1
+    head = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
+    await rest(told)
+    assert [each.commit_id for each in approvals(told, pull)] == [head]

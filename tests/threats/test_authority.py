@@ -8,6 +8,8 @@ from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
+from tests.stories.test_acting import announcements, at_level, later
+from tests.threats.meanwhile import after_first_write
 from tests.threats.test_permission import APP, BROKEN
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
@@ -168,3 +170,54 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> Non
     [answer] = told.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
     assert told.check(repository, pull.head_sha).conclusion == "failure"
+
+
+# --- what is merged unasked -------------------------------------------------------------------------------------------
+
+
+async def announced_into_dev(told: Story, level: int) -> tuple[Repository, User]:
+    """A repository at a level, in which main and dev require a check that is green."""
+    repository, alice, _ = await at_level(told, level)
+    await alice.push(repository, "dev", {"app.py": BROKEN}, base="main")
+    for branch in ("main", "dev"):
+        told.github.protect(repository, branch, ["ci"])
+    head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="dev")
+    told.github.report_check(repository, head, "ci", "success")
+    return repository, alice
+
+
+async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(told: Story) -> None:
+    repository, alice = await announced_into_dev(told, 3)
+    pull = await alice.open_pull_request(repository, "feature", base="dev")
+    await told.rest()
+    assert announcements(told, pull)[0].startswith("**Forge merges**")
+    told.reviews(pull)
+    told.github.hold_deliveries()
+    await alice.edit_base(pull, "main")
+    await later(told, minutes=11)
+    assert pull.merged_at is None
+    assert "it goes into `main` now" in announcements(told, pull)[0]
+    told.github.release_deliveries()
+    await told.rest()
+    told.comments(pull)
+
+
+async def test_t_p13_retargeted_between_the_look_and_the_merge(told: Story) -> None:
+    repository, alice = await announced_into_dev(told, 4)
+    pulls: list[PullRequest] = []
+
+    async def retarget() -> None:
+        told.github.hold_deliveries()
+        await alice.edit_base(pulls[0], "main")
+
+    after_first_write(told, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
+    pulls.append(await alice.open_pull_request(repository, "feature", base="dev"))
+    await told.rest()
+    [pull] = pulls
+    assert pull.base_ref == "main"
+    assert pull.merged_at is None
+    assert "it goes into `main` now" in announcements(told, pull)[0]
+    told.reviews(pull)
+    told.github.release_deliveries()
+    await told.rest()
+    told.comments(pull)
