@@ -254,7 +254,7 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
     assert not pull.draft
-    assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change was sent back" in (pull.body or "")
+    assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change needed" in (pull.body or "")
     assert await ended(read) == ("completed", "proposed")
 
 
