@@ -109,9 +109,16 @@ def migrate() -> None:
 
 
 @cli.command()
-def doctor() -> None:
-    """Examine settings, database, GitHub access, tools and sandbox."""
-    healthy = asyncio.run(examination.examine(Console()))
+def doctor(
+    ask: Annotated[bool, typer.Option("--ask", help="Ask the models, too: it costs a few tokens.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name the attacks on the sandbox.")] = False,
+) -> None:
+    """Examine settings, database, GitHub, webhook, models, clock, tools and sandbox.
+
+    Exit codes: 0 Forge can work here, 1 something marked ✗ keeps it from that.
+    """
+    configure("console", level=40)
+    healthy = asyncio.run(examination.examine(Console(), ask=ask, verbose=verbose))
     raise typer.Exit(0 if healthy else 1)
 
 

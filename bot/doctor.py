@@ -1,11 +1,11 @@
 """Examines whether Forge can work here, part by part, and says what to do about what cannot."""
 
 import asyncio
+import platform
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -16,13 +16,18 @@ from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.clock import SystemClock
+from bot.diagnosis import Finding
+from bot.doctor_github import github
+from bot.doctor_models import models
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.halting import shown
 from bot.health import LEAST_FREE
 from bot.opening import opened
 from bot.settings import Settings, load
+from bot.version import VERSION
 from domain.errors import ForgeError
+from domain.neutral import visible
 from memory import halts
 from memory.database import sync_engine
 from safety.containment import ADVICE as NO_SANDBOX
@@ -35,44 +40,53 @@ _MANIFEST = Path(__file__).parent.parent / "app.yml"  # in a checkout and in the
 _OUTCOMES = {True: "refused", False: "[yellow]possible[/]", None: "not tried"}
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What was found out about one part; ``advice`` is empty where all is well."""
+async def examine(console: Console, *, ask: bool = False, verbose: bool = False) -> bool:
+    """Examine everything, print each part as it is known, and answer whether Forge can work here.
 
-    part: str
-    state: str
-    advice: str = ""
-
-
-async def examine(console: Console) -> bool:
-    """Examine everything, print each part as it is known, and answer whether Forge can work here."""
+    :param ask: spend a few tokens to see whether the models answer.
+    :param verbose: show what each attack on the sandbox came to.
+    """
     healthy = True
+    async for finding in _findings(ask=ask):
+        healthy = _show(console, finding) and healthy
+    try:
+        settings = load()
+        user, wanted = settings.sandbox_user, settings.sandbox
+    except ForgeError:
+        user, wanted = "nobody", "auto"
+    return await _sandbox(console, user, wanted, verbose=verbose) and healthy
+
+
+async def _findings(*, ask: bool) -> AsyncGenerator[Finding]:
+    yield Finding("version", f"forge {VERSION}, Python {platform.python_version()}")
     try:
         settings = load()
         _ = settings.github
     except ForgeError as error:
-        settings = None
-        healthy = _show(console, Finding("settings", error.message, error.advice))
-    else:
-        _show(console, Finding("settings", "complete"))
-    parts: list[Callable[[], Awaitable[Finding]]] = [_tools]
-    if settings is not None:
-        parts += [lambda: database(settings), lambda: _disk(settings), lambda: _github(settings)]
-    for part in parts:
-        healthy = _show(console, await part()) and healthy
-    user, wanted = (settings.sandbox_user, settings.sandbox) if settings else ("nobody", "auto")
-    return await _sandbox(console, user, wanted) and healthy
+        yield Finding("settings", error.message, error.advice)
+        yield await _tools()
+        return
+    yield Finding("settings", "complete")
+    yield await _tools()
+    yield await database(settings)
+    yield await _disk(settings)
+    async with _host(settings) as host:
+        async for finding in github(settings, host, needed()):
+            yield finding
+    async for finding in models(settings, ask=ask):
+        yield finding
 
 
-async def _sandbox(console: Console, user: str, wanted: Wanted) -> bool:
-    """Show what the attacks on each level came to, and which level is in use."""
+async def _sandbox(console: Console, user: str, wanted: Wanted, *, verbose: bool) -> bool:
+    """Show which level is in use, and if wanted what the attacks on each came to."""
     try:
         levels = await probe(user)
     except ForgeError as error:
         return _show(console, Finding("sandbox", error.message, error.advice))
-    console.print(_attacks(levels))
+    if verbose:
+        console.print(_attacks(levels))
     for level in levels:
-        if not level.works:
+        if not level.works and (verbose or level.level >= CODE):
             console.print(
                 f"    level {level.level} ({level.name}) does not work: {escape(level.reason)}", soft_wrap=True
             )
@@ -80,7 +94,9 @@ async def _sandbox(console: Console, user: str, wanted: Wanted) -> bool:
         best = max((level for level in chosen(levels, wanted) if level.works), key=lambda level: level.level)
     except ForgeError as error:
         return _show(console, Finding("sandbox", error.message, error.advice or "See docs/security.md."))
-    state = f"level {best.level} ({best.name}) is used"
+    refused = sum(attack.refused is True for attack in best.attacks)
+    state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks"
+    state += "" if verbose else " (--verbose names them)"
     if best.level < CODE:
         return _show(console, Finding("sandbox", f"{state}: pull requests from forks are not checked", NO_SANDBOX))
     return _show(console, Finding("sandbox", state))
@@ -128,7 +144,7 @@ async def database(settings: Settings) -> Finding:
 async def _halted(settings: Settings) -> Finding | None:
     async with opened(settings) as database:
         held = await halts.current(database)
-    return None if held is None else Finding("database", shown(held), "`forge resume` lets it go on.")
+    return None if held is None else Finding("database", shown(held), "`forge resume` lets it go on.", is_broken=False)
 
 
 def _new_file(settings: Settings, file: Path) -> Finding:
@@ -171,18 +187,6 @@ def _data_dir(settings: Settings) -> Generator[None]:
                 each.rmdir()
 
 
-async def _github(settings: Settings) -> Finding:
-    try:
-        async with _host(settings) as host:
-            slug, missing = await host.examine_app(needed())
-    except ForgeError as error:
-        return Finding("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
-    if missing:
-        advice = "Grant what app.yml names, in the App's settings."
-        return Finding("GitHub", f"App {slug} lacks {', '.join(missing)}", advice)
-    return Finding("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
-
-
 def needed() -> dict[str, str]:
     """The permissions (name → level) that the App's manifest asks for."""
     manifest = YAML(typ="safe").load(_MANIFEST.read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
@@ -199,8 +203,10 @@ async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
 
 
 def _show(console: Console, finding: Finding) -> bool:
-    mark = "[red]✗[/]" if finding.advice else "[green]✓[/]"
-    console.print(f"{mark} {finding.part}: {escape(finding.state)}", soft_wrap=True)
+    """Print it, and answer whether Forge can work all the same."""
+    is_well = not (finding.advice and finding.is_broken)
+    mark = "[red]✗[/]" if not is_well else "[yellow]![/]" if finding.advice else "[green]✓[/]"
+    console.print(f"{mark} {finding.part}: {escape(visible(finding.state))}", soft_wrap=True, highlight=False)
     if finding.advice:
-        console.print(f"    {escape(finding.advice)}", soft_wrap=True)
-    return not finding.advice
+        console.print(f"    {escape(finding.advice)}", soft_wrap=True, highlight=False)
+    return is_well

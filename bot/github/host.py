@@ -27,6 +27,8 @@ from bot.github.payloads import (
     Created,
     Dependency,
     File,
+    Hook,
+    Installed,
     ListedPull,
     Permission,
     Repository,
@@ -265,6 +267,27 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
             if levels.index(app.permissions.get(name, "none")) < levels.index(level)
         ]
         return app.slug, short
+
+    async def hook(self) -> Hook:
+        """Where GitHub delivers the App's webhooks.
+
+        :raises CodeHostError: GitHub does not say.
+        """
+        purpose = "ask GitHub about the App's webhook"
+        return parse(Hook, await self._client.get_as_app("app/hook/config", purpose), purpose)
+
+    async def installed(self) -> tuple[list[str], bool]:
+        """The accounts where the App is installed and not suspended, at most 100, and whether there are more.
+
+        :raises CodeHostError: GitHub does not say.
+        """
+        purpose = "ask GitHub where the App is installed"
+        page, following = await self._client.page_as_app("app/installations", purpose, {"per_page": 100})
+        if not isinstance(page, list):
+            raise unexpected(purpose, "a page that is no list")
+        found = parse_all(Installed, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+        active = [each.account.login for each in found if each.account is not None and each.suspended_at is None]
+        return active, following is not None
 
     async def _require_visible(self, repository: RepositoryRef) -> None:
         """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.

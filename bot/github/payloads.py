@@ -260,6 +260,25 @@ class App(BaseModel):
     permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
 
 
+class Hook(BaseModel):
+    """Where the App's webhooks go; GitHub shows of a secret that there is one."""
+
+    url: str | None = None
+    secret: str | None = None
+    insecure_ssl: str | float = "0"
+
+
+class InstalledAt(BaseModel):
+    login: str
+
+
+class Installed(BaseModel):
+    """A place where the App is installed."""
+
+    account: InstalledAt | None = None
+    suspended_at: str | None = None
+
+
 class AttemptShown(BaseModel):
     """A line of the log of deliveries."""
 

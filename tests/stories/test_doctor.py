@@ -1,15 +1,21 @@
 """What `forge doctor` tells of an installation, and what it leaves behind: nothing."""
 
 import io
+import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from rich.console import Console
 
 from bot import doctor
+from bot.doctor_github import timed
 from simulator import Simulator
 from tests.databases import Backend, drop, fresh
+from tests.provider import KEY, Provider, Reply, fails, says, serving
 
 
 @pytest.fixture
@@ -26,6 +32,8 @@ def _github(folder: Path, monkeypatch: pytest.MonkeyPatch, permissions: Mapping[
     monkeypatch.setenv("FORGE_APP_ID", str(simulator.app.id))
     monkeypatch.setenv("FORGE_PRIVATE_KEY", simulator.app.private_key_pem)
     monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
     return simulator
 
 
@@ -34,8 +42,91 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     assert "✓ database: forge.db will be created at the start" in told
     assert "✓ disk: " in told
     assert "✓ GitHub: " in told
+    assert "✓ clock: as GitHub's" in told
+    assert "✗ webhook: the App has no address" in told
+    assert "✓ deliveries: none yet" in told
+    assert "! installations: none yet" in told
+    assert "! model: anthropic:claude-haiku" in told
+    assert "ANTHROPIC_API_KEY is not set" in told
+    assert re.search(r"✓ version: forge \d+\.\d+\.\d+, Python 3", told)
     assert healthy == ("✗" not in told)
     assert list(Path().iterdir()) == []
+
+
+async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    github.install(github.create_repository("octo-org/shop"))
+    for status, told in (
+        (401, "✗ deliveries: 0 of the last"),
+        (500, "! deliveries: 0 of the last"),
+        (202, "✓ deliveries: 1 of the last"),
+    ):
+        async with _door(status) as address:
+            github.webhook_url = address
+            github.ping()
+            await github.settle()
+            _, said = await _examined(github, monkeypatch)
+        assert f"✓ webhook: {address}" in said
+        assert told in said
+        assert ("FORGE_WEBHOOK_SECRET is not the secret in the App's settings" in said) == (status == 401)
+        assert "✓ installations: 1 (octo-org)" in said
+
+
+@asynccontextmanager
+async def _door(status: int) -> AsyncGenerator[str]:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(status=status)
+
+    app = web.Application()
+    app.router.add_post("/webhook", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}/webhook"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            says([{"type": "text", "text": "ok"}]),
+            "✓ model: anthropic:claude-haiku-4-5, 1 USD for a million tokens",
+        ),
+        (fails(401), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it refuses the key"),
+        (fails(404), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it does not know the model by this name"),
+    ],
+)
+async def test_a_model_is_asked_if_wanted(
+    reply: Reply, told: str, github: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    for name in ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL"):
+        monkeypatch.setenv(name, "anthropic:claude-haiku-4-5")
+    provider = Provider([reply])
+    async with serving(provider) as address:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        said = (await _examined(github, monkeypatch, ask=True))[1]
+    assert told in said
+    assert said.count("model:") == 1  # one model for both tasks
+    assert len(provider.asked) == 1
+    assert KEY not in said
+
+
+async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGE_STRONG_MODEL", "foo:bar")
+    healthy, told = await _examined(github, monkeypatch)
+    assert "✗ model: foo:bar cannot be asked" in told
+    assert not healthy
+
+
+def test_a_clock_that_is_wrong() -> None:
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert timed(noon, noon + timedelta(seconds=59)).advice == ""
+    assert timed(noon, noon + timedelta(minutes=5)).state.startswith("300 s ahead of GitHub's")
+    assert timed(noon, noon - timedelta(hours=1)).state.startswith("3600 s behind GitHub's")
 
 
 async def test_a_database_in_a_folder_that_is_not_there(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +190,8 @@ def test_resolving_a_thread_needs_to_write_contents() -> None:
     assert doctor.needed()["contents"] == "write"
 
 
-async def _examined(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, str]:
+async def _examined(github: Simulator, monkeypatch: pytest.MonkeyPatch, *, ask: bool = False) -> tuple[bool, str]:
     monkeypatch.setenv("FORGE_GITHUB_API_URL", github.api_url)
     monkeypatch.setenv("FORGE_GITHUB_WEB_URL", github.url)
     printed = io.StringIO()
-    return await doctor.examine(Console(file=printed, width=200)), printed.getvalue()
+    return await doctor.examine(Console(file=printed, width=200), ask=ask), printed.getvalue()
