@@ -32,6 +32,7 @@ from memory import halts
 from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
+from pipeline.publish import SETTLING
 from pipeline.redelivery import Redelivery
 from pipeline.services import WORTH_TELLING, Services
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
@@ -65,6 +66,7 @@ class Patience:
     :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
     :param telling: for progress to last before it is shown.
     :param lag: between two looks at what GitHub told of and does not show yet.
+    :param settling: until GitHub shows what was written.
     """
 
     body: float = BODY_SECONDS
@@ -74,6 +76,7 @@ class Patience:
     stubborn: int = STUBBORN
     telling: float = WORTH_TELLING
     lag: Sequence[float] = LAG
+    settling: float = SETTLING
 
 
 @asynccontextmanager
@@ -115,6 +118,7 @@ async def forge(
             await _services(settings, database, host, clock, stack),
             pauses=pauses,
             lag=patience.lag,
+            settling=patience.settling,
             stubbornness=patience.stubborn,
             worth_telling=patience.telling,
             durable=durable,

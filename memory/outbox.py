@@ -28,12 +28,15 @@ class Claim:
     ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt
     may have taken effect, so that its effect must be looked for first. If the run has lost its pull request since
     (``lost``), the effect may still be recorded, but nothing may be written any more.
+
+    :param tried_at: when that attempt was made.
     """
 
     id: str
     remote_id: int | None
     tried_before: bool
     lost: bool
+    tried_at: datetime
 
 
 async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> Claim:
@@ -48,7 +51,9 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
                 PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
             )
         )
-        claimed = Claim(row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence)
+        claimed = Claim(
+            row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence, tried_at=row.created_at
+        )
         if claimed.lost and not claimed.tried_before:
             raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
         return claimed
@@ -58,7 +63,7 @@ async def claim_answer(database: Database, delivery: str, step: str, now: dateti
     """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
     async with database.transaction() as session:
         row, is_new = await _row(session, database.dialect, delivery, step, "comment", now)
-        return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False)
+        return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
 
 
 async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
@@ -146,6 +151,12 @@ async def _row(
     query = select(OutboxRow).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     row = (await session.scalars(query)).one()
     return row, row.id == row_id
+
+
+async def tried(database: Database, claim_id: str, at: datetime) -> None:
+    """Record when a claimed write was last attempted."""
+    async with database.transaction() as session:
+        await session.execute(update(OutboxRow).where(OutboxRow.id == claim_id).values(created_at=at))
 
 
 async def done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:

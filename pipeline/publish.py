@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -12,7 +12,17 @@ from domain import config_texts, gate_texts, replies, texts
 from domain.checks import Annotation, Button, CheckRun
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
-from domain.errors import Behind, Forbidden, ForgeError, NotFound, Superseded, Unprocessable
+from domain.errors import (
+    Behind,
+    Forbidden,
+    ForgeError,
+    Halted,
+    LeftOut,
+    NotFound,
+    RateLimited,
+    Superseded,
+    Unprocessable,
+)
 from domain.findings import Finding, Severity
 from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.importance import Importance, writing
@@ -33,6 +43,9 @@ log = structlog.get_logger(__name__)
 Write = Callable[[], Awaitable[None]]
 Tell = Callable[[Write], None]
 """Takes a write that is made in a moment, or never: see :class:`pipeline.telling.Telling`."""
+
+SETTLING = 10.0
+"""Seconds after which GitHub shows what was written, even where it lags: then what is not there did not happen."""
 
 CONCLUDED = "concluded"
 _OPENED = "queued"
@@ -71,6 +84,7 @@ class Publisher:
     host: CodeHost
     clock: Clock
     markers: Markers
+    settling: timedelta = timedelta(seconds=SETTLING)
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""
@@ -350,9 +364,34 @@ class Publisher:
         claim = await outbox.claim_answer(self.database, guid, "answer", self.clock.now())
         if claim.remote_id is not None:
             return
-        found = await find() if claim.tried_before else None
-        remote_id = await write() if found is None else found
+        remote_id = await self._effect(claim, find)
+        if remote_id is None:
+            remote_id = await self._written(claim, write)
         await outbox.done(self.database, claim.id, remote_id, self.clock.now())
+
+    async def _effect(self, claim: outbox.Claim, find: Callable[[], Awaitable[int | None]]) -> int | None:
+        """What an earlier attempt left on GitHub; None if it left nothing.
+
+        :raises Behind: if it left nothing that GitHub shows, which may come a moment later.
+        """
+        if not claim.tried_before:
+            return None
+        found = await find()
+        if found is None and find is not _no_trace and self.clock.now() - claim.tried_at < self.settling:
+            raise Behind(
+                "GitHub did not say whether a write took effect, and may show it later.", "Forge looks again."
+            )
+        return found
+
+    async def _written(self, claim: outbox.Claim, write: Callable[[], Awaitable[int]]) -> int:
+        """The id of what is written now. Who is refused knows that nothing happened, and need not look for long."""
+        if claim.tried_before:
+            await outbox.tried(self.database, claim.id, self.clock.now())
+        try:
+            return await write()
+        except (RateLimited, LeftOut, Halted, Forbidden, NotFound, Unprocessable):
+            await outbox.tried(self.database, claim.id, self.clock.now() - self.settling)
+            raise
 
     async def _opened(self, run: Run) -> int:
         check_id, _ = await self.opened(run, _OPENED, _check(run, "queued", texts.queued()))
@@ -442,11 +481,11 @@ class Publisher:
         claim = await outbox.claim(self.database, run, step, kind, self.clock.now())
         if claim.remote_id is not None:
             return claim.remote_id
-        remote_id = await find() if claim.tried_before else None
+        remote_id = await self._effect(claim, find)
         if remote_id is None:
             if claim.lost:
                 raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
-            remote_id = await write()
+            remote_id = await self._written(claim, write)
         await outbox.done(self.database, claim.id, remote_id, self.clock.now())
         return remote_id
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from agents.checks.toolbox import Toolbox
 from agents.models import Models
@@ -9,7 +10,7 @@ from domain.markers import Markers
 from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from memory.database import Database
-from pipeline.publish import Publisher
+from pipeline.publish import SETTLING, Publisher
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
@@ -31,6 +32,7 @@ class Services:
     ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
     lag: Sequence[float] = LAG  # seconds before each further look at what GitHub does not show yet
+    settling: float = SETTLING  # seconds after which GitHub shows what was written
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
     worth_telling: float = WORTH_TELLING
@@ -43,4 +45,4 @@ class Services:
 
     @property
     def publisher(self) -> Publisher:
-        return Publisher(self.database, self.host, self.clock, self.markers)
+        return Publisher(self.database, self.host, self.clock, self.markers, timedelta(seconds=self.settling))

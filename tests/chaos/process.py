@@ -115,7 +115,7 @@ async def _serve(part: Part, ahead: float) -> None:
     step = orders.changed_step if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
     models = _watched(planning(part.risk), orders) if part.risk else None
-    patience = Patience(telling=0)
+    patience = Patience(telling=0, settling=0)
     async with forge(
         part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models, patience=patience
     ) as running:

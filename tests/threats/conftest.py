@@ -12,12 +12,13 @@ from agents.scripted import ScriptedModel
 from bot.app import Patience
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations
-from tests.stories.driver import DELIVERY, LOOKS, NO_MODEL, Story, story
+from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, story
 from tests.unit.workspace.remotes import Author
 
-SWIFT = Patience(body=3.0, door=DELIVERY, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS)
+SETTLING = max(0.9, 1.5 * LAG)  # seconds until GitHub shows what was written
+SWIFT = Patience(body=3.0, door=DELIVERY, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING)
 HURRIED = Patience(
-    body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS
+    body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING
 )  # soon calls it an outage
 
 

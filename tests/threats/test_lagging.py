@@ -104,6 +104,18 @@ async def test_t_w15_findings_keep_their_threads(told: Story) -> None:
     assert "dismissed" in answer.body
 
 
+async def test_t_w15_written_and_not_shown_yet(told: Story) -> None:
+    """What took effect although its answer was lost is not written twice, where GitHub does not show it at once."""
+    repository, alice, pull = await _opened(told)
+    await told.rest()
+    told.github.faults.add(kind="reset", method="POST", path=r"/issues/\d+/comments$")
+    told.github.faults.add(kind="reset", method="POST", path="/check-runs$")
+    await alice.comment(pull, "/forge review full")
+    await told.rest()
+    assert len(told.answers(pull)) == 1
+    assert len(told.github.check_runs(repository, pull.head_sha, texts.CHECK_NAME)) == 2
+
+
 async def test_t_w15_late_is_not_lagging(told: Story) -> None:
     """An event that is late itself is no reason to look again: what GitHub shows is newer than it."""
     repository, alice, pull = await _opened(told)
