@@ -378,9 +378,7 @@ class Publisher:
             return None
         found = await find()
         if found is None and find is not _no_trace and self.clock.now() - claim.tried_at < self.settling:
-            raise Behind(
-                "GitHub did not say whether a write took effect, and may show it later.", "Forge looks again."
-            )
+            raise Behind("GitHub did not say whether a write took effect, and may show it later.", "Forge looks again.")
         return found
 
     async def _written(self, claim: outbox.Claim, write: Callable[[], Awaitable[int]]) -> int:
