@@ -23,8 +23,10 @@ Numbers are compared with numbers and text with text; anything else, a name that
 this language is a mistake in the file. A condition has at most {LONGEST} characters, {DEEPEST} parentheses and `not`
 within each other, and {MOST_STARS} wildcards in its patterns.
 
-What a name stands for may **not be known** when the gate is due: before the tests ran, nobody knows `testing.failed`.
-Then the gate is asked, unless the condition fails whatever the value turns out to be, and says which name was missing.
+A phase knows some names only: planning and implementation know `plan.` and `run.`, testing those and `testing.`, a
+review `review.` and `run.`. Another name in the condition of its gate is a mistake on its line. What a name stands for
+may even so **not be known** when the gate is due: where the tests could not be run, nobody knows `testing.failed`. Then
+the gate is asked, unless the condition fails whatever the value turns out to be, and says which name was missing.
 
 | name | is | |
 | --- | --- | --- |

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from bot import command_page, condition_page
 from domain import globs, schema
-from domain.gates import STANDARD
+from domain.gates import STANDARD, Standard
 from domain.presets import PRESETS, flattened
 from domain.schema import Schema
 from pipeline.yaml_file import DEEPEST, LARGEST
@@ -125,10 +125,15 @@ def _section(name: str, node: Schema) -> str:
         return "\n".join([*lines, *_table(node, ""), *_entries(node)])
     if "patternProperties" in node:
         [entry] = node["patternProperties"].values()
-        known = ", ".join(f"`{gate}` ({standard.role})" for gate, standard in STANDARD.items())
+        known = ", ".join(f"`{gate}` ({_who(standard)})" for gate, standard in STANDARD.items())
         said = ["", f"Gates that Forge brings along, with the role each asks for at least: {known}."]
         return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said, "", condition_page.markdown()])
     return "\n".join(lines)
+
+
+def _who(standard: Standard) -> str:
+    """The role a gate asks for, and who is meant by its ``escalate``."""
+    return f"{standard.role}; `escalate` is for the {standard.told}" if standard.told else standard.role
 
 
 def _table(node: Schema, prefix: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.review import Decision, RiskLevel
-from domain.runs import Trigger
+from domain.runs import Phase, Trigger
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple[Scalar, ...]
@@ -43,12 +43,31 @@ class Known:
     """A name that a condition may use.
 
     :param about: what it stands for, one sentence.
+    :param is_measured: whether this version of Forge ever knows it.
     """
 
     name: str
     type: Type
     about: str
+    is_measured: bool = True
 
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The phases in which it is known."""
+        return _KNOWN_IN[self.name.partition(".")[0]] if self.is_measured else frozenset()
+
+
+_OF_A_PLAN = frozenset({Phase.planning, Phase.implementation, Phase.testing})
+ASKED = _OF_A_PLAN | {Phase.review}
+"""The phases in which a repository's own gates are asked; there is no deployment yet."""
+_KNOWN_IN: Mapping[str, frozenset[Phase]] = {
+    "review": frozenset({Phase.review}),
+    "plan": _OF_A_PLAN,
+    "testing": frozenset({Phase.testing}),
+    "deployment": frozenset({Phase.deployment}),
+    "run": ASKED | {Phase.deployment},
+}
+"""By the part of a name before the dot."""
 
 NUMBER, TEXT, LOGIN, FLAG, TEXTS = (Type(kind) for kind in Kind)
 LEVEL = Type(Kind.text, tuple(RiskLevel), ordered=True)
@@ -66,6 +85,8 @@ _KNOWN = (
     Known("review.errors", NUMBER, "Findings of severity error."),
     Known("review.warnings", NUMBER, "Findings of severity warning."),
     Known("review.not_looked_at", NUMBER, "Changed files that matter and were not looked at."),
+    Known("review.rules", TEXTS, "The rules of the findings, such as `ruff/F821`, each once."),
+    Known("review.categories", TEXTS, "The categories of the findings, such as `security`, each once."),
     Known("review.decision", DECISION, "What the review decided."),
     Known("review.from_fork", FLAG, "Whether the head is in a fork."),
     Known("review.first_time", FLAG, "Whether it is the author's first contribution here."),
@@ -74,7 +95,12 @@ _KNOWN = (
     Known("plan.risk_level", LEVEL, "The risk level of the plan."),
     Known("plan.tasks", NUMBER, "Tasks of the plan."),
     Known("testing.failed", NUMBER, "Tests that failed."),
-    Known("testing.coverage_delta", NUMBER, "Change of the coverage, in percentage points; negative where it fell."),
+    Known(
+        "testing.coverage_delta",
+        NUMBER,
+        "Change of the coverage, in percentage points. Not measured yet, so no condition can name it.",
+        is_measured=False,
+    ),
     Known("deployment.environment", TEXT, "The environment that is deployed to."),
     Known("run.cost", NUMBER, "What the run has cost so far, in USD."),
     Known("run.trigger", TRIGGER, "What asked for the run."),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from domain import condition_syntax, condition_types, globs
-from domain.condition_names import TEXT, Context, Kind, Type, Value, found
+from domain.condition_names import ASKED, NAMES, TEXT, Context, Kind, Type, Value, found
 from domain.condition_syntax import (
     LONGEST,
     Comparison,
@@ -25,9 +25,10 @@ from domain.condition_syntax import (
     plain,
     written,
 )
+from domain.runs import Phase
 from domain.verdicts import Reason
 
-__all__ = ["LONGEST", "Condition", "ConditionError", "Context", "Value", "parse"]
+__all__ = ["ASKED", "LONGEST", "NAMES", "Condition", "ConditionError", "Context", "Value", "parse"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Condition:
     def names(self) -> frozenset[str]:
         """The names it uses."""
         return frozenset(_names(self.tree))
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The phases in which all of its names are known."""
+        every = [NAMES[name].phases for name in self.names]
+        return frozenset(Phase).intersection(*every)
 
     def holds(self, context: Context) -> tuple[bool, Reason]:
         """Whether it holds, and why: each part of it with the values found.

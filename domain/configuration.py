@@ -21,6 +21,7 @@ from pydantic import (
 from domain import conditions, globs
 from domain.condition_syntax import LANGUAGE
 from domain.gates import STANDARD
+from domain.runs import Phase
 
 LONGEST_WAIT = timedelta(days=30)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -280,7 +281,10 @@ class Gate(Section):
     """A question that a person answers. A gate of your own needs `phase`, `when` and `prompt`."""
 
     phase: Literal["planning", "implementation", "review", "testing", "deployment", "any"] | None = Field(
-        default=None, description="The phase it belongs to."
+        default=None,
+        description="The phase at whose end it is asked: of an issue's run with its plan, its change or its tests, of "
+        "a review with its verdict. `any`: in each of them that knows all that the condition names. `deployment`: "
+        "never yet.",
     )
     when: str | None = Field(
         default=None,
@@ -480,6 +484,17 @@ def idle(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     if _said(values, ("execution", "mode")) == "interactive":
         what = "is not available yet, so agents work as `deterministic` says"
         yield Contradiction(("execution", "mode"), what, "")
+    yield from _never_asked(values)
+
+
+def _never_asked(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """The gates that wait for a phase that there is not yet, those of a preset included."""
+    gates = _said(values, ("gates",))
+    for name in gates if isinstance(gates, dict) else ():
+        if _said(values, ("gates", name, "phase")) == Phase.deployment.value:
+            yield Contradiction(("gates", name, "phase"), f"is never asked: {_NO_DEPLOYMENT}", "")
+    if values.get("preset") == Preset.production.value:
+        yield Contradiction(("preset",), f"brings the gate `any_deploy`, which is never asked: {_NO_DEPLOYMENT}", "")
 
 
 def _said(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
@@ -511,14 +526,30 @@ def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
     if missing:
         yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")
     if gate.when is not None:
-        yield from _of_condition(("gates", name, "when"), gate.when)
+        yield from _of_condition(("gates", name, "when"), gate.when, gate.phase)
 
 
-def _of_condition(path: tuple[str, ...], text: str) -> Iterator[Contradiction]:
+def _of_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterator[Contradiction]:
     try:
-        conditions.parse(text)
+        condition = conditions.parse(text)
     except conditions.ConditionError as error:
         yield Contradiction(path, error.what, error.allowed, error.nearest)
+        return
+    if phase is None:
+        return
+    if phase == "any":
+        if not condition.phases & conditions.ASKED:
+            yield Contradiction(path, "names what no phase knows all of", "names that one phase knows")
+        return
+    unknown = [name for name in sorted(condition.names) if Phase(phase) not in conditions.NAMES[name].phases]
+    if unknown:
+        named = " and ".join(f"`{name}`" for name in unknown)
+        yield Contradiction(path, f"names {named}, which the phase {phase} does not know", _known_in(Phase(phase)))
+
+
+def _known_in(phase: Phase) -> str:
+    known = sorted({name.partition(".")[0] for name, each in conditions.NAMES.items() if phase in each.phases})
+    return f"names that begin with {' or '.join(f'`{each}.`' for each in known)}"
 
 
 def _of_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:

@@ -43,7 +43,7 @@ class Standard:
     :param role: who at least may answer.
     :param timeout: after which it is rejected and escalated.
     :param not_author: who wrote the change is left out; so is, with ``not_requester``, who asked for it.
-    :param told: whom SPEC S8 tells after that time, where the repository names nobody; for people.
+    :param told: for whom its ``escalate`` is meant (SPEC S8): nobody knows who that is here but the repository.
     """
 
     role: str

@@ -5,10 +5,11 @@ from enum import StrEnum
 
 from domain.contracts import Holding
 from domain.errors import ForgeError
+from domain.gates import Gate
 from domain.money import Refusal, shown
 from domain.neutral import code, prose
 from domain.plan import Plan, Task, Weighed, in_order
-from domain.runs import ReasonCode
+from domain.runs import Phase, ReasonCode
 from domain.texts import reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named
@@ -118,6 +119,18 @@ def closed() -> str:
 def stopped(why: ReasonCode, *, spent: int) -> str:
     """For a run that something else put an end to before there was a plan."""
     return f"**This run was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
+
+
+def not_let_on(gate: Gate, *, spent: int) -> str:
+    """For a run that people did not let leave a phase.
+
+    :param gate: of the repository's own, at which they said so.
+    """
+    decision = gate.decision
+    by = decision.by_login if decision is not None else ""
+    why = f"{code(by)} rejected {code(gate.name)}" if by else f"nobody answered {code(gate.name)} in time"
+    kept = "Nothing was changed." if gate.request.phase is Phase.planning else "Its draft pull request stays as it is."
+    return f"**This run was stopped:** {why}. {kept} `/forge run` begins anew.\n\n{_footer(spent)}"
 
 
 def failed(error: ForgeError, run_id: str, *, spent: int) -> str:

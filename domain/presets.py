@@ -24,6 +24,7 @@ PRESETS: Mapping[Preset, Values] = {
     Preset.aggressive: {
         "breakers": {"iteration": {"implementation": 100, "testing": 10}},
         "budgets": {"run": 100, "day": 500},
+        "ladder": {"max_level": 3},
     },
     Preset.production: {
         "gates": {

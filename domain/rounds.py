@@ -50,6 +50,7 @@ class Standing(BaseModel):
     """What is known of the pull request at one moment.
 
     :param to_fix: what the review, or else the tests, say is wrong.
+    :param failing: how many tests failed; None where they did not run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -60,6 +61,7 @@ class Standing(BaseModel):
     reviewed: Reviewed = Reviewed.pending
     tested: Proof = Proof.pending
     to_fix: tuple[ToFix, ...] = ()
+    failing: int | None = None
 
 
 class Bounce(BaseModel):

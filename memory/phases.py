@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.runs import Phase, Run, RunState
 from memory import ledger
-from memory.database import Database
+from memory.database import Database, number_in
 from memory.tables import EventRow, RunRow
 from safety import breakers
 
@@ -41,6 +41,12 @@ async def leave(database: Database, run: Run, phase: Phase, turn: int, now: date
         ledger.tell(session, run.id, EventType.phase_completed, now, phase=phase, payload=payload, duration=took)
 
 
+async def is_left(database: Database, run: Run, phase: Phase, turn: int) -> bool:
+    """Whether the run is through with a phase."""
+    async with database.transaction() as session:
+        return await _told(session, run, EventType.phase_completed, phase, turn) is not None
+
+
 async def _works(session: AsyncSession, run: Run) -> bool:
     """Whether the run is at work, which it stays until the end of the transaction."""
     held = update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state).returning(RunRow.state)
@@ -54,6 +60,6 @@ async def _told(session: AsyncSession, run: Run, kind: EventType, phase: Phase, 
             EventRow.trace == run.id,
             EventRow.type == kind.value,
             EventRow.phase == phase.value,
-            EventRow.payload["turn"].as_integer() == turn,
+            number_in(EventRow.payload["turn"]) == turn,
         )
     )

@@ -85,10 +85,13 @@ async def refresh(services: Services, gate: Gate, note: str = "", looked: dateti
 
 
 async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
-    """Tell the configured people once. That GitHub does not take it is no reason to hold the run up."""
+    """Put a label there and tell the configured people, each once. That GitHub does not take it is no reason to hold
+    the run up. Where nobody is configured nobody was told, and the ledger does not say so.
+    """
     try:
         await services.publisher.escalate(run, gate, spent)
     except CodeHostError as error:
         log.warning("gate.not_escalated", gate=gate.id, error=str(error))
         return
-    await gates.escalated(services.database, gate, gate.request.escalate, services.clock.now())
+    if gate.request.escalate:
+        await gates.escalated(services.database, gate, gate.request.escalate, services.clock.now())

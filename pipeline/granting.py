@@ -9,11 +9,11 @@ from domain import plan_texts
 from domain.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
 from domain.plan import Weighed
-from domain.runs import Phase, ReasonCode, Run, RunState
+from domain.runs import Phase, Run, RunState
 from domain.verdicts import Reason
 from pipeline.gates import AtGate, ask
 from pipeline.journal import WorkflowJournal
-from pipeline.planning import Begun, Ended
+from pipeline.planning import REFUSED, Begun, Ended
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from safety.gates import request, usual
@@ -64,7 +64,7 @@ class Granting:
             return Granted(paths, conditions=(gate.conditions,) if gate.conditions else ())
         if set(plan.plan.files) <= set(paths):
             text = plan_texts.nothing_granted(paths, spent=await self._status.spent())
-            return Ended(RunState.failed, _REFUSED[gate.state], text)
+            return Ended(RunState.failed, REFUSED[gate.state], text)
         return Granted(refused=paths)
 
     async def _ask(self, wanted: GateRequest) -> JsonValue:
@@ -88,11 +88,6 @@ def _request(run: Run, plan: Weighed, paths: tuple[str, ...], configuration: Con
     return request(_NAME, Phase.implementation, subject, prompt, [reason], configuration, options=_OPTIONS)
 
 
-_REFUSED = {
-    GateState.rejected: ReasonCode.gate_rejected,
-    GateState.expired: ReasonCode.gate_timeout,
-    GateState.void: ReasonCode.gate_rejected,
-}
 _APPROVE, _CONDITIONS, *_REST = usual(
     _NAME, "the run goes on without these files, which stay as they are; it ends if the plan names no others"
 )

@@ -13,7 +13,7 @@ from domain.plan import Weighed
 from domain.plan_texts import StepState
 from domain.proposal_texts import Progress
 from domain.review import RiskLevel
-from domain.rounds import Bounce, Standing, Step, next_step
+from domain.rounds import Bounce, Proof, Standing, Step, next_step
 from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from memory import checkpoints, looks, outbox
 from pipeline import tests_shown
@@ -23,7 +23,8 @@ from pipeline.granting import Granting
 from pipeline.handing_in import HandingIn, Opened
 from pipeline.helping import Helping
 from pipeline.implementing import Built, Implementing
-from pipeline.planning import Begun, Ended, Planning
+from pipeline.own_gates import OwnGates, of_tests
+from pipeline.planning import REFUSED, Begun, Ended, Planning
 from pipeline.proving import Proving
 from pipeline.running import Running, said
 from pipeline.services import Services
@@ -70,9 +71,13 @@ class IssueRun(Running):
             await self._journal.step("say what it waits for", lambda: said(self._say_what_it_waits_for(gate)))
             return await self._wait_for_a_person()
         if gate is not None and gate.state is not GateState.approved:
-            reason = _REFUSED[gate.state]
+            reason = REFUSED[gate.state]
             text = plan_texts.stopped(reason, spent=await self._status.spent())
             return await self._end(Ended(RunState.failed, reason, text))
+        own = OwnGates(self._services, self._journal, self._run, begun.configuration, plan)
+        passed = await own.passed(Phase.planning, 1, plan.model_dump_json())
+        if isinstance(passed, Ended):
+            return await self._end(passed)
         await self._leave(Phase.planning)
         granted = await Granting(self._services, self._journal, self._run).granted(begun, plan)
         if isinstance(granted, Ended):
@@ -81,7 +86,7 @@ class IssueRun(Running):
         held = await locks.take(plan.plan.contracts)
         if isinstance(held, Ended):
             return await self._end(held)
-        approved = (gate.conditions,) if gate is not None and gate.conditions else ()
+        approved = (*((gate.conditions,) if gate is not None and gate.conditions else ()), *passed)
         approval = None if gate is None else StepState.done
         progress = Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks))
         if held:
@@ -92,12 +97,12 @@ class IssueRun(Running):
         conditions = (*approved, *granted.conditions)
         handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions, locks)
         async with locks.renewed():
-            outcome = await self._carried_out(begun, plan.level, implementing, handing_in)
+            outcome = await self._carried_out(begun, plan.level, implementing, handing_in, own)
         await locks.left()
         return outcome
 
     async def _carried_out(
-        self, begun: Begun, level: RiskLevel, implementing: Implementing, handing_in: HandingIn
+        self, begun: Begun, level: RiskLevel, implementing: Implementing, handing_in: HandingIn, own: OwnGates
     ) -> str:
         """Implement, propose, and mend what the review and the tests find, as far as that goes now."""
         await self._enter(Phase.implementation)
@@ -115,14 +120,13 @@ class IssueRun(Running):
             self._progress = _proposed(self._progress, built, opened, len(bounces))
             if built.ended is not None:
                 return await self._end(await self._with_part(built.ended))
-            turn = len(bounces) + 1
-            await self._leave(Phase.implementation, turn)
             proving = Proving(self._services, self._journal, self._run, opened, begun.configuration, level)
-            standing, step, phase = await self._look(proving, built, bounces)
-            while step is Step.test or (step is Step.ready and not await self._is_ready(proving, handing_in, built)):
-                if step is Step.test and not await self._have_tested(proving, built, turn):
-                    return await self._wait_for_workflows()
-                standing, step, phase = await self._look(proving, built, bounces)
+            found = await self._proven(proving, handing_in, built, bounces, own)
+            if isinstance(found, Ended):
+                return await self._end(await self._with_part(found))
+            standing, step, phase = found
+            if step is Step.test:
+                return await self._wait_for_workflows()
             if step is Step.wait:
                 return await self._wait_for_review(built, opened, standing)
             if step is Step.help and not await self._helping.may_mend(begun.configuration, phase, built.head, bounces):
@@ -135,8 +139,47 @@ class IssueRun(Running):
             await self._journal.step("send it back", partial(self._send_back, bounce, len(bounces)))
             bounces.append(bounce)
             await self._show(f"mends {len(bounces)}", _mending(self._progress, len(bounces)))
-            await self._enter(Phase.implementation, turn + 1)
+            await self._enter(Phase.implementation, len(bounces) + 1)
             built = await implementing.mend(built, bounce)
+
+    async def _proven(
+        self, proving: Proving, handing_in: HandingIn, built: Built, bounces: Sequence[Bounce], own: OwnGates
+    ) -> tuple[Standing, Step, Phase] | Ended:
+        """How it stands and what is next once it was tested, as :meth:`_next` says.
+
+        It is :attr:`Step.test` while the repository's own workflows have not ended.
+        """
+        while True:
+            found = await self._next(proving, built, bounces, own)
+            if isinstance(found, Ended):
+                return found
+            _, step, _ = found
+            if step is Step.test:
+                if not await self._have_tested(proving, built, len(bounces) + 1):
+                    return found
+            elif step is not Step.ready or await self._is_ready(proving, handing_in, built):
+                return found
+
+    async def _next(
+        self, proving: Proving, built: Built, bounces: Sequence[Bounce], own: OwnGates
+    ) -> tuple[Standing, Step, Phase] | Ended:
+        """How it stands and what is next, once people let the run leave the phases it is through with.
+
+        Who closed, merged or took over the pull request is asked nothing any more.
+
+        :returns: how the run ends, if people do not let it.
+        :raises AtGate: nobody answered yet.
+        """
+        standing, step, phase = await self._look(proving, built, bounces)
+        turn = len(bounces) + 1
+        ended = [Phase.implementation, *([] if standing.tested is Proof.pending else [Phase.testing])]
+        for each in ended if step not in _OVER else ():
+            known = of_tests(standing.failing if each is Phase.testing else None)
+            passed = await own.passed(each, turn, built.head, known)
+            if isinstance(passed, Ended):
+                return passed
+            await self._leave(each, turn)
+        return standing, step, phase
 
     async def _look(self, proving: Proving, built: Built, bounces: Sequence[Bounce]) -> tuple[Standing, Step, Phase]:
         """How it stands, and what is next."""
@@ -149,8 +192,6 @@ class IssueRun(Running):
         await self._enter(Phase.testing, turn)
         await self._show(f"tests {built.head}", replace(self._progress, review=StepState.done, testing=StepState.now))
         has_ended = await proving.test(built)
-        if has_ended:
-            await self._leave(Phase.testing, turn)
         await self._telling.quiet()
         return has_ended
 
@@ -171,7 +212,7 @@ class IssueRun(Running):
     async def _proved(self, step: Step, opened: Opened) -> Ended:
         """How the run ends once nothing is left to mend, or to be mended by it."""
         number, spent = opened.number, await self._status.spent()
-        if step in {Step.merged, Step.closed, Step.taken}:
+        if step in _OVER:
             await self._journal.step("close the tests", lambda: said(tests_shown.close(self._services, self._run)))
         if step is Step.ready:
             return Ended(RunState.completed, ReasonCode.proposed, await self._told_ready())
@@ -296,8 +337,5 @@ def _mending(progress: Progress, bounces: int) -> Progress:
     return replace(progress, implementation=StepState.now, review=ahead, testing=ahead, bounces=bounces)
 
 
-_REFUSED = {
-    GateState.rejected: ReasonCode.gate_rejected,
-    GateState.expired: ReasonCode.gate_timeout,
-    GateState.void: ReasonCode.gate_rejected,
-}
+_OVER = frozenset({Step.merged, Step.closed, Step.taken})
+"""The steps after which a pull request is no matter of the run any more."""

@@ -14,7 +14,7 @@ from agents.turns import Assignment
 from domain import plan_texts
 from domain.configuration import Configuration
 from domain.errors import ForgeError
-from domain.gates import Gate, GateRequest, digest
+from domain.gates import Gate, GateRequest, GateState, digest
 from domain.globs import matches
 from domain.issues import Issue, IssueComment
 from domain.money import Refusal
@@ -43,6 +43,14 @@ from workspace.snapshot import Snapshot
 _MOST_AUTHORS = 20  # whose live role is asked: first of those who belong here, among them of who wrote last
 _TASK = "what the planner is told"
 _OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+
+
+REFUSED = {
+    GateState.rejected: ReasonCode.gate_rejected,
+    GateState.expired: ReasonCode.gate_timeout,
+    GateState.void: ReasonCode.gate_rejected,
+}
+"""Why a run ends whose question was answered like this."""
 
 
 class Begun(BaseModel):

@@ -60,7 +60,8 @@ class Proving:
         if standing.reviewed in {Reviewed.approved, Reviewed.changes}:
             standing = await self._with_people(standing, built.head)
         if standing.reviewed is Reviewed.approved:
-            standing = standing.model_copy(update=_proof(await self._tested(built.head), bounces))
+            tested = await self._tested(built.head)
+            standing = standing.model_copy(update={**_proof(tested, bounces), "failing": _failing(tested)})
         return standing.model_dump(mode="json")
 
     async def _live(self, built: Built) -> Standing:
@@ -154,6 +155,11 @@ def _proof(tested: Tested | None, bounces: Sequence[Bounce]) -> dict[str, object
     if tested.missing and not asked_before and not often:
         return {"tested": Proof.failed, "to_fix": tested.missing}
     return {"tested": _PROOFS[tested.verdict]}
+
+
+def _failing(tested: Tested | None) -> int | None:
+    ran = tested is not None and tested.verdict is not Verdict.not_run
+    return len(tested.run.failures) if tested is not None and ran else None
 
 
 _PROOFS = {Verdict.passed: Proof.passed, Verdict.no_tests: Proof.missing, Verdict.not_run: Proof.unable}

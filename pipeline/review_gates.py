@@ -90,6 +90,8 @@ class Asked:
             "review.critical": count[Severity.critical],
             "review.errors": count[Severity.error],
             "review.warnings": count[Severity.warning],
+            "review.rules": tuple(dict.fromkeys(finding.rule for finding in review.findings)),
+            "review.categories": tuple(dict.fromkeys(finding.category.value for finding in review.findings)),
             "review.decision": review.decision.value,
             "review.not_looked_at": sum(entry.matters for entry in review.not_looked_at),
             "review.base": pull_request.base_ref,

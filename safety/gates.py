@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.conditions import Value, parse
+from domain.conditions import Condition, Value, parse
 from domain.configuration import Configuration, duration
 from domain.configuration import Gate as Configured
 from domain.findings import Category, Finding, Layer, Severity
@@ -67,7 +67,7 @@ def needed(
         *asked,
         *_human(review, configuration, gates),
         *_protected(review, paths, configuration),
-        *_own(review, configuration, context),
+        *own(Phase.review, configuration, context),
     ]
 
 
@@ -155,6 +155,46 @@ def is_grave(finding: Finding) -> bool:
 def protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
     """Those of the paths that are protected."""
     return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
+
+
+def own(phase: Phase, configuration: Configuration, context: Mapping[str, Value], *about: object) -> list[GateRequest]:
+    """The gates the repository defined for a phase, where their condition holds.
+
+    :param context: what conditions may speak of.
+    :param about: what a person approves with the question, such as a commit: about another one they are asked anew.
+    """
+    gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
+    mine = [each for each in gates if each[0] not in STANDARD and _is_of(phase, each[1], each[2])]
+    judged = [(name, gate, condition.holds(context)) for name, gate, condition in mine]
+    return [_asking(name, gate, phase, reason, about) for name, gate, (holds, reason) in judged if holds]
+
+
+def has_own(phase: Phase, configuration: Configuration) -> bool:
+    """Whether the repository defined a gate that may be asked in a phase."""
+    others = [gate for name, gate in configuration.gates.items() if name not in STANDARD]
+    return any(_is_of(phase, gate, parse(gate.when or "true")) for gate in others)
+
+
+def _is_of(phase: Phase, gate: Configured, condition: Condition) -> bool:
+    """One of any phase is asked where all that its condition names is known."""
+    return phase in condition.phases if gate.phase == "any" else gate.phase == phase.value
+
+
+def _asking(name: str, gate: Configured, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
+    timeout = OWN_TIMEOUT if gate.timeout is None else duration(gate.timeout)
+    return GateRequest(
+        name=name,
+        phase=phase,
+        subject=digest(gate.when, gate.prompt, *about),
+        prompt=gate.prompt or "",
+        reasons=(reason,),
+        role=gate.role or "write",
+        not_author=True,
+        not_requester=False,
+        seconds=timeout.total_seconds(),
+        options=usual(name, "the run ends, and the check fails" if phase is Phase.review else "the run ends"),
+        escalate=gate.escalate,
+    )
 
 
 def request(
@@ -245,38 +285,6 @@ def _protected(review: Review, paths: Sequence[str], configuration: Configuratio
     )
     prompt = "This changes protected files, which decide what is run or who may do what. Approve if that is meant."
     return [request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
-
-
-def _own(review: Review, configuration: Configuration, context: Mapping[str, Value]) -> list[GateRequest]:
-    """The gates the repository defined for reviews, where their condition holds."""
-    return [
-        asked
-        for name, gate in configuration.gates.items()
-        if name not in STANDARD and gate.phase in {"review", "any"}
-        for asked in _where_it_holds(name, gate, context)
-    ]
-
-
-def _where_it_holds(name: str, gate: Configured, context: Mapping[str, Value]) -> list[GateRequest]:
-    holds, reason = parse(gate.when or "true").holds(context)
-    if not holds:
-        return []
-    timeout = OWN_TIMEOUT if gate.timeout is None else duration(gate.timeout)
-    return [
-        GateRequest(
-            name=name,
-            phase=Phase.review,
-            subject=digest(gate.when, gate.prompt),
-            prompt=gate.prompt or "",
-            reasons=(reason,),
-            role=gate.role or "write",
-            not_author=True,
-            not_requester=False,
-            seconds=timeout.total_seconds(),
-            options=usual(name),
-            escalate=gate.escalate,
-        )
-    ]
 
 
 def _critical(review: Review) -> list[Finding]:

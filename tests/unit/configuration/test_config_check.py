@@ -12,6 +12,8 @@ from domain.review import Conclusion
 from pipeline.config_check import config_check
 from pipeline.configuration import PATH
 
+NEVER = "{} is never asked: there is no deployment phase yet."
+
 
 def test_mistakes_are_annotated_on_their_lines() -> None:
     check = config_check(b"review:\n  draft: true\npreset: bold\n", Configuration())
@@ -66,8 +68,44 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
 
 
 def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:
-    for content in (b"preset: production\n", b"execution: {mode: deterministic}\n", b"execution:\n"):
+    for content in (b"preset: conservative\n", b"execution: {mode: deterministic}\n", b"execution:\n"):
         assert config_check(content, Configuration()).annotations == ()
+
+
+def test_a_gate_of_a_phase_that_there_is_not_yet_is_told_so() -> None:
+    """One of a preset, too: whoever names it relies on it."""
+    content = b"preset: production\ngates:\n  go:\n    phase: deployment\n    when: run.cost > 1\n    prompt: Go?\n"
+    check = config_check(content, Configuration())
+    assert check.conclusion is Conclusion.success
+    assert [(one.start_line, one.level, one.message) for one in check.annotations] == [
+        (1, "warning", NEVER.format("`preset` brings the gate `any_deploy`, which")),
+        (4, "warning", NEVER.format("`gates.go.phase`")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "when", "wrong"),
+    [
+        ("planning", "plan.tasks > 5", None),
+        ("implementation", 'plan.risk_level == "high" or run.cost > 3', None),
+        ("testing", "testing.failed > 0 and plan.tasks > 1", None),
+        ("review", '"security" in review.categories and "ruff/F821" in review.rules', None),
+        ("any", "run.cost > 3", None),
+        ("any", "plan.tasks > 5", None),
+        ("deployment", 'deployment.environment == "production"', None),
+        ("planning", "testing.failed > 0", "names `testing.failed`, which the phase planning does not know"),
+        ("review", "plan.tasks > 5", "names `plan.tasks`, which the phase review does not know"),
+        ("testing", "review.errors > 0 or testing.failed > 0", "names `review.errors`, which the phase testing does"),
+        ("testing", "testing.coverage_delta < -2", "names `testing.coverage_delta`, which the phase testing does not"),
+        ("any", "review.errors > 0 and plan.tasks > 5", "names what no phase knows all of"),
+        ("any", 'deployment.environment == "production"', "names what no phase knows all of"),
+    ],
+)
+def test_a_condition_names_what_its_phase_knows(phase: str, when: str, wrong: str | None) -> None:
+    content = f"gates:\n  own:\n    phase: {phase}\n    when: '{when}'\n    prompt: Fine?\n".encode()
+    found = [one for one in config_check(content, Configuration()).annotations if one.level == "failure"]
+    assert [(one.start_line, one.title) for one in found] == ([] if wrong is None else [(4, "Forge: gates.own.when")])
+    assert all(wrong in one.message for one in found if wrong is not None)
 
 
 def test_a_pattern_that_can_match_nothing_is_a_mistake_on_its_line() -> None:

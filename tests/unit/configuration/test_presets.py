@@ -24,7 +24,7 @@ def test_numbers_of_the_presets() -> None:
     assert (calls.planning, calls.implementation, calls.testing, calls.review) == (10, 25, 3, 10)
     assert (careful.budgets.run, careful.budgets.day, careful.ladder.max_level) == (25, 100, 1)
     assert (bold.breakers.iteration.implementation, bold.breakers.iteration.testing) == (100, 10)
-    assert (bold.budgets.run, bold.budgets.day, bold.ladder.max_level) == (100, 500, 4)
+    assert (bold.budgets.run, bold.budgets.day, bold.ladder.max_level) == (100, 500, 3)
     assert production.ladder.max_level == 2
     assert {name: gate.timeout for name, gate in production.gates.items()} == {
         "any_deploy": "30m",

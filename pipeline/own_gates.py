@@ -1,0 +1,83 @@
+"""Asks in the run of an issue what the repository itself wants people to be asked in its phases (SPEC S8)."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from pydantic import JsonValue
+
+from domain import plan_texts
+from domain.conditions import Value
+from domain.configuration import Configuration
+from domain.gates import Gate
+from domain.plan import Weighed
+from domain.runs import Phase, Run, RunState
+from memory import phases, spend
+from pipeline.gates import AtGate, ask
+from pipeline.journal import WorkflowJournal
+from pipeline.planning import REFUSED, Ended
+from pipeline.services import Services
+from safety.gates import has_own, own
+
+
+class OwnGates:
+    """The repository's own gates at the end of each phase of one run.
+
+    :param plan: what conditions may speak of in every phase.
+    """
+
+    def __init__(
+        self, services: Services, journal: WorkflowJournal, run: Run, configuration: Configuration, plan: Weighed
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._configuration = configuration
+        self._plan = plan
+
+    async def passed(
+        self, phase: Phase, turn: int, about: str, known: Mapping[str, Value] | None = None
+    ) -> Sequence[str] | Ended:
+        """The conditions under which people let the run leave a phase; how it ends if they do not.
+
+        :param turn: which time it is in that phase; what it left once is not asked about again.
+        :param about: what they approve: the plan, or the commit the phase came to.
+        :param known: what conditions may speak of beside the plan and the run.
+        :raises AtGate: nobody answered yet.
+        """
+        if not has_own(phase, self._configuration):
+            return ()
+        answered = await self._journal.listed(
+            f"ask what {phase.value} asks", partial(self._ask, phase, turn, about, known or {})
+        )
+        asked = [Gate.model_validate(each) for each in answered]
+        refused = next((gate for gate in asked if gate.state in REFUSED), None)
+        if refused is not None:
+            spent = (await spend.of_run(self._services.database, self._run.id)).amount
+            return Ended(RunState.failed, REFUSED[refused.state], plan_texts.not_let_on(refused, spent=spent))
+        waiting = next((gate for gate in asked if gate.is_waiting), None)
+        if waiting is not None:
+            raise AtGate(waiting)
+        return [gate.conditions for gate in asked if gate.conditions]
+
+    async def _ask(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> JsonValue:
+        if await phases.is_left(self._services.database, self._run, phase, turn):
+            return []
+        wanted = own(phase, self._configuration, {**await self._known(), **known}, phase.value, about)
+        live = [await ask(self._services, self._run, each) for each in wanted]
+        return [gate.model_dump(mode="json") for gate in live]
+
+    async def _known(self) -> Mapping[str, Value]:
+        return {
+            "plan.risk_level": self._plan.level.value,
+            "plan.tasks": len(self._plan.plan.tasks),
+            "run.cost": (await spend.of_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.trigger": self._run.trigger.value,
+        }
+
+
+def of_tests(failed: int | None) -> Mapping[str, Value]:
+    """What conditions may speak of once the tests have run.
+
+    :param failed: how many tests failed; None where they could not be run, so that nobody knows.
+    """
+    return {} if failed is None else {"testing.failed": failed}

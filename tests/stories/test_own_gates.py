@@ -1,0 +1,75 @@
+"""The gates a repository defines itself, in the phases of an issue's run."""
+
+from agents.scripted import ScriptedModel
+from tests.stories.driver import Story
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
+from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_proving import ended
+
+
+def gates(**asked: str) -> dict[str, str]:
+    """A configuration with a gate for each phase.
+
+    :param asked: phase → condition.
+    """
+    lines = [
+        f"  of_{phase}: {{phase: {phase}, when: '{when}', prompt: 'Fine, {phase}?'}}" for phase, when in asked.items()
+    ]
+    return {".github/forge.yml": "\n".join(["gates:", *lines, ""])}
+
+
+async def begun(read: Story, model: ScriptedModel, **asked: str) -> Asked:
+    """An issue whose run does all it should."""
+    there = await opened(read, **gates(**asked))
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await there.says(there.alice, "/forge run")
+    return there
+
+
+async def test_each_phase_asks_at_its_end(read: Story, model: ScriptedModel) -> None:
+    """What people let pass once is not asked again, and their conditions go with it."""
+    asked = await begun(
+        read,
+        model,
+        planning="plan.tasks > 0",
+        implementation='plan.risk_level == "low" and run.cost >= 0',
+        testing="testing.failed == 0",
+    )
+    assert read.gates(asked.issue) == ["of_planning"]
+    assert not [call for call in model.calls if TASK in call.content]
+    await asked.says(asked.alice, "/forge approve of_planning with: keep it short")
+    assert any("keep it short" in call.content for call in model.calls if TASK in call.content)
+    pull = proposed(asked)
+    assert pull.draft
+    assert read.gates(asked.issue) == ["of_implementation"]
+    assert not read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    await asked.says(asked.alice, "/forge approve")
+    assert read.gates(asked.issue) == ["of_testing"]
+    assert read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert pull.draft
+    await asked.says(asked.alice, "/forge approve")
+    assert not pull.draft
+    assert await ended(read) == ("completed", "proposed")
+    assert len(read.closed_gates(asked.issue)) == 3
+    read.comments(pull)
+
+
+async def test_a_rejection_ends_the_run(read: Story, model: ScriptedModel) -> None:
+    asked = await begun(read, model, testing="testing.failed == 0")
+    pull = proposed(asked)
+    await asked.says(asked.alice, "/forge reject of_testing not this week")
+    assert "`alice` rejected `of_testing`. Its draft pull request stays as it is." in asked.status
+    assert await ended(read) == ("failed", "gate_rejected")
+    assert pull.draft
+    read.comments(pull)
+
+
+async def test_what_does_not_hold_is_not_asked(read: Story, model: ScriptedModel) -> None:
+    """Nor is a gate of any phase whose condition speaks of what only a review knows."""
+    asked = await begun(
+        read, model, planning="plan.tasks > 5", any="review.lines_changed > 5000", testing="testing.failed > 0"
+    )
+    assert read.questions(asked.issue) == []
+    assert await ended(read) == ("completed", "proposed")
+    read.comments(proposed(asked))
