@@ -10,8 +10,12 @@ from domain.verdicts import Reason
 WINDOW_MINUTES = 10
 """How long people have to stop a merge they were told of."""
 
+AT_LEVEL_0 = "automation is at level 0 here"
+"""How the reason begins why no run of an issue begins there."""
+
 _ALLOWS = {
-    0: "Forge reviews and shows what it found in its check; it comments only where somebody asks for the review.",
+    0: "Forge reviews and shows what it found in its check; it comments only where somebody asks for the review, and "
+    "opens no pull request, also where somebody asks.",
     1: "Forge comments; people fix, approve and merge.",
     2: "Forge also commits fixes of formatting and simple lint, and approves changes of low risk.",
     3: f"Forge also merges changes of low risk, {WINDOW_MINUTES} minutes after it told people so.",
@@ -28,6 +32,20 @@ def changed(before: int, after: int, why: str) -> str:
 def not_commented() -> str:
     """For a review's summary at level 0."""
     return "Automation is at level 0 here, so nothing was commented unasked: the findings are only in this check."
+
+
+def opens_nothing(max_level: int, pinned: int | None) -> str:
+    """Why no run of an issue begins at level 0, as a clause, and how to raise it.
+
+    :param max_level: what the configuration allows; ``pinned`` what it holds.
+    """
+    if pinned == 0:
+        how = "the configuration holds it there (`ladder.pinned: 0`)"
+    elif max_level == 0:
+        how = "the configuration allows no higher one (`ladder.max_level: 0`)"
+    else:
+        how = "an admin raises it with `/forge level 1`"
+    return f"{AT_LEVEL_0}, at which Forge opens no pull request; {how}, and `/forge plan` only plans"
 
 
 def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | None, earned: int) -> str:

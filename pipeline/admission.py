@@ -12,6 +12,7 @@ from domain.slash import Plain, Verb
 from memory import ledger, runs
 from memory.runs import Admission, Candidate
 from pipeline import catching_up, configuration
+from pipeline.automation import opens_nothing
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
@@ -74,6 +75,8 @@ async def admit_issue(
     :raises Behind: if GitHub answers with what was there before ``seen``.
     """
     admitted_by = f"{guid}#{number}"
+    if trigger is Trigger.issue and (why := await opens_nothing(services, repository)) is not None:
+        return admitted(await runs.admitted(services.database, admitted_by), why)
     while True:
         fence = await runs.fence(services.database, repository.id, number)
         if not (await catching_up.issue(services, repository, number, seen)).is_open:

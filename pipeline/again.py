@@ -6,6 +6,7 @@ from domain.seen import Seen
 from memory import checkpoints, outbox, revival, runs
 from pipeline import catching_up
 from pipeline.admission import CLOSED, Admitted, admit_issue
+from pipeline.automation import opens_nothing
 from pipeline.beginning import begin_anew
 from pipeline.services import Services
 
@@ -52,4 +53,8 @@ async def _ended(
     newest = next((each.run for each in past if each.run.trigger is Trigger.issue), None)
     if newest is None or newest.state is RunState.completed:
         return None, NOTHING
+    if await outbox.proposal_of(services.database, newest.id) is None:
+        why = await opens_nothing(services, repository)
+        if why is not None:
+            return None, why
     return newest, ""

@@ -16,7 +16,7 @@ from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import checkpoints, ladder, looks, runs
 from pipeline import configuration, reconclude
 from pipeline.services import Services
-from safety.acts import NAMES, Act
+from safety.acts import NAMES, Act, ActFacts, allows
 from safety.ladder import evaluate
 
 log = structlog.get_logger(__name__)
@@ -43,6 +43,20 @@ async def weigh(services: Services, run: Run, known: Configuration | None = None
 def held(level: int, bounds: Bounds) -> int:
     """The level that may be acted on: what was reached or set, within what the configuration allows at this moment."""
     return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
+
+
+async def opens_nothing(services: Services, repository: RepositoryRef) -> str | None:
+    """Why no pull request may be opened here, although a person asks for it; None if it may.
+
+    :raises CodeHostError: if GitHub does not say what is configured.
+    """
+    ceilings = services.ceilings.of_configuration
+    loaded = await configuration.load(services.host, services.database, repository, ceilings)
+    bounds = loaded.configuration.ladder
+    level = held(await ladder.level(services.database, repository.id), bounds)
+    if allows(level, Act.open_draft_pr, ActFacts(asked=True)).allowed:
+        return None
+    return ladder_texts.opens_nothing(bounds.max_level, bounds.pinned)
 
 
 async def weigh_here(services: Services, repository: RepositoryRef, number: int) -> JsonValue:

@@ -184,3 +184,28 @@ async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None
     told.answers(second)
     assert told.comments(second)
     assert told.check(repository, head).conclusion == "failure"
+
+
+async def test_at_level_0_nothing_is_opened(told: Story) -> None:
+    """Who asks for it is told how to have it; a plan is no pull request."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    admin = told.github.user("root")
+    told.github.grant(repository, admin, "admin")
+    issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
+    for who, words in ((admin, "/forge level 0"), (alice, "/forge run"), (alice, "/forge retry")):
+        await who.comment(issue, words)
+        await told.rest()
+    await alice.label(issue, "forge")
+    await told.rest()
+    level, run, again, label = told.answers(issue)
+    assert "opens no pull request, also where somebody asks" in level.body
+    for each in (run, label):
+        assert "Nothing began: automation is at level 0 here, at which Forge opens no pull request" in each.body
+        assert "an admin raises it with `/forge level 1`, and `/forge plan` only plans" in each.body
+    assert "Nothing began: no run of this issue ended" in again.body
+    assert not await told.runs()
+    for who, words in ((admin, "/forge level 1"), (alice, "/forge run")):
+        await who.comment(issue, words)
+        await told.rest()
+    assert [each.trigger for each in await told.runs()] == ["issue"]
+    told.answers(issue)
