@@ -22,7 +22,9 @@ class EventType(StrEnum):
     phase_entered = "phase.entered"
     phase_completed = "phase.completed"
     phase_bounced = "loop.phase_bounce"
+    agent_iterated = "agent.iteration"  # a model answered a turn of an agent, or a question
     tool_executed = "tool.executed"
+    test_failed = "test.failed"
     finding_detected = "finding.detected"
     checkpoint_created = "checkpoint.created"
     permission_refused = "permission.refused"
@@ -55,6 +57,7 @@ class EventType(StrEnum):
     feedback_gap = "feedback.gap"  # a reviewer's remark on a line that Forge had looked at without a finding
     feedback_reacted = "feedback.reacted"  # a thumb that somebody who may teach gave to the comment of a finding
     memory_stored = "memory.stored"
+    memory_recalled = "memory.recalled"  # an agent was told some
     memory_archived = "memory.archived"
     memory_edited = "memory.edited"  # by a person at the command line, with what it said before
     memory_imported = "memory.imported"  # from a file

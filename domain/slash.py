@@ -79,7 +79,9 @@ ENTRIES: Mapping[Verb, Entry] = {
     Verb.status: Entry("status", _READ, "what Forge is doing here and what it waits for", True),
     Verb.cost: Entry("cost", _READ, "what was spent here, and what is left", True),
     Verb.view: Entry("view [GATE]", _READ, "the last verdict with its reasons and open findings", True),
-    Verb.history: Entry("history", _READ, "every run here and how it ended", True),
+    Verb.history: Entry(
+        "history", _READ, "every run here and how it ended, and what the newest one tried, turn by turn", True
+    ),
     Verb.diff: Entry("diff", _READ, "what Forge changed"),
     Verb.level: Entry("level [N]", "read; to set it: admin", "the automation level, from 0 to 4", True),
     Verb.why: Entry("why F-ID", _READ, "what led to a finding, and what dismissals make of it", True),

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, literal, select, update
+from sqlalchemy import bindparam, case, delete, func, literal, select, update
 
 from domain.events import EventType
+from domain.history_texts import Tried
 from domain.runs import Phase, Run
 from memory import ledger
 from memory.database import Connection, Database, upsert
-from memory.tables import AnswerRow, RunRow
+from memory.tables import AnswerRow, EventRow, RunRow
 from safety import loops
 from safety.loops import Iteration, Step
 
@@ -36,6 +37,34 @@ async def keep(database: Database, run: Run, question: str, value: dict[str, Any
     values = {"run_id": run.id, "question": question, "value": value, "turn": seen, "time": now}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, AnswerRow, values, {}))
+
+
+async def note_iteration(
+    database: Database, run: Run, phase: Phase, question: str, key: str, tokens: int, seconds: float, now: datetime
+) -> None:
+    """Tell that a model answered a question of a run; a repeated call changes nothing.
+
+    :param key: of the step that asked.
+    """
+    same = select(EventRow.id).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.agent_iterated.value,
+        EventRow.payload["question"].as_string() == question,
+    )
+    async with database.transaction() as session:
+        if await session.scalar(same.limit(1)) is None:
+            payload = {"step": key, "question": question}
+            ledger.tell(
+                session,
+                run.id,
+                EventType.agent_iterated,
+                now,
+                source="agent",
+                phase=phase,
+                payload=payload,
+                tokens=tokens,
+                duration=seconds,
+            )
 
 
 _KEY, _STEP, _RESULTS, _ERRORS, _WRONG = "key", "step", "results", "errors", "wrong"
@@ -171,6 +200,26 @@ def _seen(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
     if _KEY not in value:
         return None
     return {_KEY: value[_KEY], _STEP: asdict(loops.step(iteration(question, value)))}
+
+
+async def tried(database: Database, run_id: str, most: int) -> tuple[Sequence[Tried], int]:
+    """The newest turns of a run in order, and how many there are in all.
+
+    :param most: turns that are told.
+    """
+    asked = AnswerRow.value["key"].as_string().is_not(None)  # not what no model was asked for
+    of_run = select(AnswerRow.value, AnswerRow.time).where(AnswerRow.run_id == run_id, asked)
+    async with database.transaction() as session:
+        count = await session.scalar(select(func.count()).select_from(of_run.subquery()))
+        newest = of_run.order_by(AnswerRow.time.desc(), AnswerRow.question.desc()).limit(most)
+        rows = (await session.execute(newest)).all()
+    return [_tried(value, at) for value, at in reversed(rows)], count or 0
+
+
+def _tried(value: dict[str, Any], at: datetime) -> Tried:
+    used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
+    said = str(value.get("text") or value.get("problem") or "")
+    return Tried(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

@@ -177,17 +177,53 @@ async def note_refusal(database: Database, trace: str, payload: dict[str, Any], 
         tell(session, trace, EventType.permission_refused, now, payload=payload)
 
 
-def note_guard(connection: Connection, run: Run, phase: Phase, check: Check, turn: int, now: datetime) -> None:
-    """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new."""
+async def note_failed_tests(
+    database: Database, run: Run, testing: str, failed: Sequence[dict[str, Any]], now: datetime
+) -> None:
+    """Record each test that failed, once for each testing.
+
+    :param testing: names it: the head and the occasion.
+    """
+    same = select(EventRow.id).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.test_failed.value,
+        EventRow.payload["testing"].as_string() == testing,
+    )
+    async with database.transaction() as session:
+        if await session.scalar(same.limit(1)) is None:
+            for each in failed:
+                payload = {**each, "testing": testing}
+                tell(session, run.id, EventType.test_failed, now, source="tests", phase=Phase.testing, payload=payload)
+
+
+def note_guard(
+    connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
+    """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new.
+
+    :param turn: how many turns the task had; ``after`` names the last of them.
+    """
+    _note_before(connection, EventType.guard_tripped, run, phase, check, turn, after, now)
+
+
+def note_warning(
+    connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
+    """Record that a limit is close before a turn, as :func:`note_guard` does."""
+    _note_before(connection, EventType.breaker_warning, run, phase, check, turn, after, now)
+
+
+def _note_before(
+    connection: Connection, kind: EventType, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
     payload = {
         "name": check.name,
         "turn": turn,
+        "after": after,
         **check.reason.model_dump(include={"code", "text", "value", "threshold"}),
     }
     same = select(func.count()).where(
-        EventRow.trace == run.id,
-        EventRow.type == EventType.guard_tripped.value,
-        number_in(EventRow.payload["turn"]) == turn,
+        EventRow.trace == run.id, EventRow.type == kind.value, EventRow.payload["after"].as_string() == after
     )
     if not connection.scalar(same):
-        tell(connection, run.id, EventType.guard_tripped, now, source="guard", phase=phase, payload=payload)
+        tell(connection, run.id, kind, now, source="guard", phase=phase, payload=payload)

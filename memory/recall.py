@@ -7,9 +7,11 @@ from datetime import datetime
 from sqlalchemy import select, update
 
 from domain import ranking
+from domain.events import EventType
 from domain.memories import Archived, Memory
 from domain.ranking import Recalled
 from domain.runs import Phase, RepositoryRef
+from memory import ledger
 from memory.database import Connection, Database, insert_new
 from memory.memories import of_row, within
 from memory.tables import MemoryRow, RecallRow
@@ -76,6 +78,9 @@ async def note(
     def keep(connection: Connection) -> None:
         new = connection.scalars(noted, rows).all()
         connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
+        if new:
+            told = {"task": task, "memories": [each.memory.id for each in recalled if each.memory.id in new]}
+            ledger.tell(connection, run_id, EventType.memory_recalled, now, source="memory", phase=phase, payload=told)
 
     await database.at_once(keep)
 

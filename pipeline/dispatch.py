@@ -5,8 +5,9 @@ from typing import cast
 
 import structlog
 from pydantic import JsonValue, ValidationError
+from structlog.contextvars import bound_contextvars
 
-from domain import gate_replies, replies, texts
+from domain import gate_replies, ladder_texts, replies, texts
 from domain.commands import (
     COMMAND,
     AnyCommand,
@@ -112,6 +113,10 @@ class Dispatch:
 
     async def execute(self) -> str:
         """Do what the command asks and record what became of it."""
+        with bound_contextvars(delivery=self._guid):
+            return await self._execute()
+
+    async def _execute(self) -> str:
         try:
             outcome = await self._act(self._command)
         except (Forbidden, NotFound) as error:  # uninstalled, suspended, deleted: there is nobody to tell
@@ -214,7 +219,7 @@ class Dispatch:
         if refused is not None:
             return str(refused)
         if command.head_sha is None:
-            return await self.issue(command.repository, command.number, Trigger.issue, command.seen)
+            return await self._begin_labelled(command)
         asked = ReviewCheckedHead(
             repository=command.repository,
             head_sha=command.head_sha,
@@ -223,6 +228,17 @@ class Dispatch:
             sender=command.sender,
         )
         return await self._review_one_again(asked, command.number, command.seen)
+
+    async def _begin_labelled(self, command: LabelledIssue) -> str:
+        outcome = await self.issue(command.repository, command.number, Trigger.issue, command.seen)
+        if outcome.startswith(ladder_texts.AT_LEVEL_0):  # who put it there waits for something that does not come
+            text = replies.not_begun(outcome)
+            await self._journal.step("say why not", lambda: self._say(command.repository, command.number, text))
+        return outcome
+
+    async def _say(self, repository: RepositoryRef, number: int, text: str) -> JsonValue:
+        await self._services.publisher.say_once(repository, number, self._guid, text)
+        return None
 
     async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
         """Have the head tested that the newest run here is about; whether there is one."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import structlog
 from pydantic import JsonValue
 
-from domain import gate_texts, ladder_texts, plan_texts, replies
+from domain import gate_texts, history_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
 from domain.conversation import Reaction
 from domain.errors import (
@@ -25,7 +25,7 @@ from domain.errors import (
 from domain.gates import SLICED
 from domain.importance import Importance, writing
 from domain.money import Use
-from domain.replies import Answer
+from domain.replies import Answer, Past
 from domain.runs import ReasonCode, RepositoryRef, Run, Trigger
 from domain.seen import Seen
 from domain.slash import (
@@ -39,7 +39,7 @@ from domain.slash import (
     Tell,
     Verb,
 )
-from memory import checkpoints, dismissals, gates, permits, runs, spend, waits
+from memory import answers, checkpoints, dismissals, gates, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
 from pipeline.catching_up import caught_up
@@ -402,7 +402,7 @@ class Obedience:
             case Verb.help:
                 return replies.help_table()
             case Verb.history:
-                return replies.history(past)
+                return await self._history(past)
             case Verb.cost:
                 return await self._cost()
             case Verb.view:
@@ -414,6 +414,14 @@ class Obedience:
                 open_ = await gates.of_pull_request(database, repository.id, number, waiting=True)
                 waits_ = gate_texts.waits(open_) if open_ else ""
                 return replies.status(last, doing, until, await permits.paused_by(database, repository), waits_)
+
+    async def _history(self, past: Sequence[Past]) -> str:
+        """Every run, and what the newest one tried."""
+        if not past:
+            return replies.history(past)
+        newest = past[0].run.id
+        tried, count = await answers.tried(self._services.database, newest, history_texts.MOST)
+        return "\n\n".join(part for part in (replies.history(past), history_texts.turns(newest, tried, count)) if part)
 
     async def _cost(self) -> str:
         database, repository = self._services.database, self._command.repository

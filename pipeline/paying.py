@@ -84,7 +84,7 @@ class Paying:
         """
         while True:
             answer = kind.model_validate(
-                await self._journal.step(f"ask: {key}", lambda: self._answer(name, call, self.purse))
+                await self._journal.step(f"ask: {key}", lambda: self._answer(name, kind, call, self.purse, self._phase))
             )
             if answer.refusal is None or answer.refusal.gate is None:
                 return answer
@@ -99,16 +99,19 @@ class Paying:
         """An answer to what is asked beside the run: with the money for that, told nothing, and refused it stays so."""
 
         return kind.model_validate(
-            await self._journal.step(f"ask: {key}", lambda: self._answer(name, call, self._beside))
+            await self._journal.step(
+                f"ask: {key}", lambda: self._answer(name, kind, call, self._beside, Phase.reflection)
+            )
         )
 
-    async def _answer(self, name: str, call: Call[P], money: Purse) -> JsonValue:
+    async def _answer(self, name: str, kind: type[P], call: Call[P], money: Purse, phase: Phase) -> JsonValue:
         """What the model says, or what it said in this run before; or what stopped it from being asked."""
         services = self._services
         known = await answers.find(services.database, self._run, name)
         if known is not None and known.get("problem") is None:
             if self._memory is not None:
                 await self._memory.named_in(json.dumps(known))
+            await self._note(name, kind.model_validate(known), phase)
             return known
 
         async def keep(answer: P) -> None:
@@ -118,9 +121,17 @@ class Paying:
         answer = await call(money, told, keep)
         if answer.refusal is None:
             await keep(answer)  # once more, with what it cost
+            await self._note(name, answer, phase)
         if self._memory is not None and told.lessons:
             await self._memory.named_in(answer.model_dump_json())
         return _shown(answer)
+
+    async def _note(self, name: str, answer: Paid, phase: Phase) -> None:
+        """Tell of one iteration: what it cost is told where it was paid."""
+        services, now = self._services, self._services.clock.now()
+        await answers.note_iteration(
+            services.database, self._run, phase, name, answer.key, answer.usage.tokens, answer.seconds, now
+        )
 
     async def _told(self) -> Told:
         lessons = () if self._memory is None else tuple(await self._memory.lessons(self._beside))

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import structlog
 from pydantic import JsonValue
+from structlog.contextvars import bound_contextvars
 
 from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized
 from domain.gates import Gate
@@ -64,12 +65,13 @@ class Running(ABC):
 
         An answer begins this anew: what was done before is found again, and the run goes on behind the gate.
         """
-        try:
-            return await self._work_or_fail()
-        except Superseded:
-            return await self._step_aside()
-        finally:
-            await self._telling.quiet()
+        with bound_contextvars(trace=self._run.id):
+            try:
+                return await self._work_or_fail()
+            except Superseded:
+                return await self._step_aside()
+            finally:
+                await self._telling.quiet()
 
     async def _work_or_fail(self) -> str:
         try:

@@ -6,6 +6,7 @@ from functools import partial
 import structlog
 from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
+from structlog.contextvars import bound_contextvars
 
 from domain import test_texts
 from domain.configuration import Configuration
@@ -68,6 +69,10 @@ class HeadTest:
 
     async def execute(self) -> str:
         """Test it and show the result; what that came to, in a word."""
+        with bound_contextvars(trace=self._run.id):
+            return await self._execute()
+
+    async def _execute(self) -> str:
         try:
             known = _Known.model_validate(await self._journal.step("what is known", self._known))
             if known.paused_by is not None:

@@ -23,8 +23,9 @@ from domain.redaction import outgoing
 from domain.review import RiskLevel
 from domain.runs import Phase, Run
 from domain.testing import Analysis, FailureClass, TestRun, Verdict, verdict
+from domain.texts import CheckText
 from domain.work import ToFix
-from memory import outbox
+from memory import ledger, outbox
 from pipeline.drawing import mirror_of
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
@@ -132,8 +133,14 @@ class Testing:
         if tested is None:
             return None
         text = test_texts.outcome(tested.run, tested.analyses, proposes=bool(tested.missing), weakened=tested.weakened)
-        await self._journal.step("show the tests", lambda: said(self._shown.conclude(tested.verdict, text)))
+        await self._journal.step("show the tests", lambda: said(self._conclude(tested, text)))
         return tested
+
+    async def _conclude(self, tested: Tested, text: CheckText) -> None:
+        failed = [{"test": case.id, "path": case.path, "line": case.line} for case in analysis.what_failed(tested.run)]
+        now = self._services.clock.now()
+        await ledger.note_failed_tests(self._services.database, self._run, self._shown.external_id, failed, now)
+        await self._shown.conclude(tested.verdict, text)
 
     async def _tested_and_analysed(self, level: RiskLevel, asks: bool) -> Tested | None:
         if self._uses_workflows:  # which take long, and how long is counted from here

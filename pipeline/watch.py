@@ -63,10 +63,15 @@ class Watch:
         if over is not None:
             return over
         mine = self._mine(known.turns)
-        check = self._guard(known, mine, now) or self._stagnant([each.step for each in mine])
+        before = (len(mine), f"{self._task.key}{mine[-1].question if mine else ''}")
+        check = self._guard(known, mine, now)
         if check is None:
+            check = self._stagnant([each.step for each in mine])
+            if check.warns:
+                ledger.note_warning(connection, self._run, self._phase, check, *before, now)
+        if not check.should_break:
             return None
-        ledger.note_guard(connection, self._run, self._phase, check, len(mine), now)
+        ledger.note_guard(connection, self._run, self._phase, check, *before, now)
         return Refusal(check=check, gate="guard")
 
     def _given_up(self, known: Sequence[Gate]) -> Refusal | None:
@@ -116,11 +121,10 @@ class Watch:
         granted = 0 if last is None else last.grants.calls
         return limits.stretch(granted) if granted else limits
 
-    def _stagnant(self, steps: Sequence[Step]) -> Check | None:
+    def _stagnant(self, steps: Sequence[Step]) -> Check:
         """Whether none of the latest turns did or saw anything new."""
         strides = breakers.strides([f"{each.did} {each.result}" for each in steps])
-        check = breakers.stagnation(strides, self._configuration.breakers.iteration)
-        return check if check.state is BreakerState.open else None
+        return breakers.stagnation(strides, self._configuration.breakers.iteration)
 
     async def _request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:
         configuration, check = self._configuration, refusal.check
@@ -198,6 +202,6 @@ def _options(name: str, grants: Slice) -> tuple[Option, ...]:
         Option(command=another, effect="grants a slice of this size; phase and run may use that much more"),
         Option(command="/forge accept", effect="asks the model no more and ends with what there is"),
         Option(command=f"/forge reject {name} reason", effect="the same, with your reason in the summary"),
-        Option(command="/forge history", effect="shows every run here"),
+        Option(command="/forge history", effect="shows every run here, and what this one tried, turn by turn"),
         Option(command="/forge cancel", effect="ends the run; what was posted stays"),
     )

@@ -4,7 +4,7 @@ from agents.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
 from tests.stories.test_planning import opened, plan
-from tests.stories.test_proving import ended
+from tests.stories.test_proving import ended, events
 
 
 def outside(words: str) -> str:
@@ -25,6 +25,10 @@ async def test_tools_that_refuse_for_the_same_reason_stop_a_task(read: Story, mo
     assert "The last 3 iterations had the same kind of error" in question.body
     assert "apply_patch: README.md (allowed_areas)" in question.body
     assert "3 errors" in question.body
+    told = await asked.says(asked.alice, "/forge history")
+    assert "| 1 | " in told
+    assert "| `plan 1` | `report` |  |" in told
+    assert "| `implement T1 3` | `apply_patch`; `grep` `total` | apply_patch: README.md (allowed_areas) |" in told
     await asked.says(asked.alice, "/forge continue 5it")
     assert read.closed_gates(asked.issue) == ["guard: Approved by alice"]
     assert await ended(read) == ("completed", "proposed")
@@ -40,4 +44,17 @@ async def test_who_looks_for_a_file_is_not_stopped(read: Story, model: ScriptedM
     await asked.says(asked.alice, "/forge run")
     assert read.gates(asked.issue) == []
     assert await ended(read) == ("completed", "proposed")
+    read.comments(proposed(asked))
+
+
+async def test_an_agent_that_sees_nothing_new_is_warned_of_and_stopped(read: Story, model: ScriptedModel) -> None:
+    """It goes back and forth, in no circle."""
+    asked = await opened(read)
+    words = ["total", "prices", "sum", "prices", "total"]
+    model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.says(asked.alice, "/forge run")
+    assert read.gates(asked.issue) == []
+    assert await ended(read) == ("completed", "proposed")
+    assert [(each["name"], each["turn"]) for each in await events(read, "breaker.warning")] == [("stagnation", 5)]
     read.comments(proposed(asked))
