@@ -104,7 +104,9 @@ def embedding_model(
         return missing
     try:
         model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
-    except (UserError, ImportError, ValueError) as error:
+    except ImportError as error:
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}")
+    except (UserError, ValueError) as error:
         return Unusable(f"{name} cannot be asked: {_first_line(error)}")
     return Embedding(name, model, price(name, prices)[0])
 
@@ -123,7 +125,9 @@ def language_model(
         return missing
     try:
         model = infer_model(name, lambda kind: _provider(kind, environment))
-    except (UserError, ImportError, ValueError) as error:
+    except ImportError as error:
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}")
+    except (UserError, ValueError) as error:
         return Unusable(f"{name} cannot be asked: {_first_line(error)}")
     cost, notice = price(name, prices)
     return LanguageModel(name, model, cost, notice)
@@ -157,6 +161,20 @@ def _provider(kind: str, environment: Mapping[str, str]) -> Provider[Any]:
         return infer_provider(kind)
     key, address = (environment.get(f"{family.upper()}_{part}") or None for part in ("API_KEY", "BASE_URL"))
     return known[family](api_key=key, base_url=address)
+
+
+_SDKS = {"bedrock": "boto3", "google": "google-genai", "groq": "groq", "mistral": "mistralai"}
+"""Of the providers that an extra of Forge brings."""
+
+
+def _not_installed(name: str, error: ImportError) -> str:
+    extra = name.partition(":")[0].split("-")[0]
+    if extra not in _SDKS:
+        return _first_line(error)
+    return (
+        f"the SDK of its provider is not installed where Forge runs. Install it with `pip install '.[{extra}]'` in "
+        f"Forge's folder, or add {_SDKS[extra]} to its image as docs/operations.md says."
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -266,14 +266,14 @@ def demo(
 async def _serve(settings: Settings) -> None:
     stopped = _stop_signal()
     async with process.forge(settings) as running, process.served(running) as port:
-        log.info("serving", host=settings.host, port=port, pid=os.getpid())
+        log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
         await _until_over(stopped, running.workflows)
 
 
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
     async with process.forge(settings, door=False) as running, process.served(running) as port:
-        log.info("working", executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
+        log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
         await _until_over(stopped, running.workflows)
 
 

@@ -63,6 +63,10 @@ defaults below. This page is generated from the code. Editors complete and check
 - A **mistake** never stops Forge. While the file is broken its last valid version holds, and each review says so. If no
   version was ever valid, the preset `conservative` holds. Without a file it is the preset `standard`.
 - The **operator** of Forge can set ceilings that no file raises.
+- A **run** keeps the configuration it began with, also while it waits for a person for days. What is forbidden since
+  then holds for it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,
+  `memory.enabled`, the operator's ceilings, `/forge pause` and `forge halt`. `/forge resume` takes what is configured
+  then.
 
 The file is YAML 1.2 in UTF-8, at most {LARGEST // 1024} KB, at most {DEEPEST} levels deep. `yes` and `no` are text, not
 `true` and `false`. Anchors, aliases, merge keys and tags are not understood. Unknown keys are mistakes.

@@ -191,6 +191,13 @@ def test_other_providers_are_a_matter_of_names(name: str, environment: dict[str,
     assert isinstance(language_model(name, {}, environment), LanguageModel)
 
 
+@pytest.mark.parametrize(("name", "extra"), [("bedrock:x", "bedrock"), ("google-cloud:x", "google")])
+def test_a_provider_that_is_not_installed_is_said_with_how_to_install_it(name: str, extra: str):
+    model = language_model(name, {}, {})
+    assert isinstance(model, Unusable)
+    assert f"pip install '.[{extra}]'" in model.reason
+
+
 def test_models_are_chosen_by_task():
     names = {Task.strong: "anthropic:claude-sonnet-4-5", Task.fast: "anthropic:claude-haiku-4-5"}
     models = Models(names, environment={"ANTHROPIC_API_KEY": "k"})
