@@ -9,6 +9,7 @@ from memory.database import Database, upsert
 from memory.looks import MARK as LOOK
 from memory.tables import RunRow, WaitRow
 
+_MANY = 500  # of which one statement may ask
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
 
 
@@ -31,6 +32,17 @@ async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
     async with database.transaction() as session:
         until = await session.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
         return until is None or until <= now
+
+
+async def still(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
+    """Those of the workflows whose moment has not come."""
+    waiting = set[str]()
+    async with database.transaction() as session:
+        for at in range(0, len(workflow_ids), _MANY):
+            some = workflow_ids[at : at + _MANY]
+            query = select(WaitRow.workflow_id).where(WaitRow.workflow_id.in_(some), WaitRow.until > now)
+            waiting.update(await session.scalars(query))
+    return waiting
 
 
 async def end(database: Database, run_id: str, now: datetime) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
-from dbos._error import DBOSNonExistentWorkflowError  # not exported
+from dbos._error import DBOSNonExistentWorkflowError, DBOSUnexpectedStepError  # not exported
 from pydantic import JsonValue
 
 from domain.commands import HearComment
@@ -28,8 +28,8 @@ from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
 from pipeline.hearing import Hearing
 from pipeline.issue_run import IssueRun, has_ended
-from pipeline.journal import WAKE, WorkflowJournal
-from pipeline.last_word import say
+from pipeline.journal import WAKE, Parked, WorkflowJournal
+from pipeline.last_word import derailed, say
 from pipeline.names import (
     ACTING,
     APP_VERSION,
@@ -136,6 +136,7 @@ class WorkflowEngine:
         self._retention = Retention(services)
         self._attention = Attention(services)
         self._nights = Nights(services)
+        self._parked: set[str] = set()  # begun here, and waiting without a place
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
     async def start(self) -> None:
@@ -187,10 +188,13 @@ class WorkflowEngine:
 
     @contextlib.contextmanager
     def _working(self) -> Generator[None]:
-        """Around a workflow: an outage of the database interrupts it and is never its outcome."""
+        """Around a workflow: an outage of the database interrupts it and is never its outcome, and no wait keeps it."""
         self._active += 1
         try:
             yield
+        except Parked:
+            self._parked.add(DBOS.workflow_id or "")
+            raise
         except Exception as error:
             if isinstance(error, DatabaseUnavailable) or is_outage(error):
                 raise interrupted(error) from error
@@ -227,7 +231,10 @@ class WorkflowEngine:
                 if await _is_over(services, run, asks_again=asks_again):
                     return "over"
                 kind = IssueRun if run.is_of_issue else ReviewRun
-                return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
+                try:
+                    return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
+                except DBOSUnexpectedStepError as error:
+                    return await derailed(services, run, error)
 
         @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
@@ -323,11 +330,24 @@ class WorkflowEngine:
     async def _wake_due(self) -> None:
         now = self._services.clock.now()
         await halts.let_go_on(self._services.database, now)
+        await self._unpark(now)
         for workflow_id in await waits.due(self._services.database, now):
+            if workflow_id in self._parked:
+                continue
             with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
                 await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
             await waits.remove_due(self._services.database, workflow_id, now)
         await begin_due(self._services)
+
+    async def _unpark(self, now: datetime) -> None:
+        """Queue again what left its place to wait and has nothing to wait for any more."""
+        left = self._parked.difference(await asyncio.to_thread(_active)) if self._parked else set[str]()
+        if not left:
+            return
+        for workflow_id in left - await waits.still(self._services.database, sorted(left), now):
+            await asyncio.to_thread(_queue_again, self._settings.executor_id, workflow_id)
+            await waits.remove_due(self._services.database, workflow_id, now)
+            self._parked.discard(workflow_id)
 
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""
@@ -348,7 +368,7 @@ class WorkflowEngine:
         """Queue again what this process began and does not work on any more, because the database failed under it."""
         executor_id = self._settings.executor_id
         idle = await asyncio.to_thread(_idle, executor_id)
-        for workflow_id in idle & self._idle:  # twice idle: not just on its way from the queue
+        for workflow_id in (idle & self._idle) - self._parked:  # twice idle: not just on its way from the queue
             log.info("workflow.queued_again", workflow=workflow_id)
             await asyncio.to_thread(_queue_again, executor_id, workflow_id)
         self._idle = idle
@@ -383,8 +403,12 @@ def _idle(executor_id: str) -> frozenset[str]:
     """Workflows the executor began which do not run in this process."""
     dbos = _get_dbos_instance()
     began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
-    running = dbos._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
-    return frozenset(workflow.workflow_id for workflow in began).difference(running)
+    return frozenset(workflow.workflow_id for workflow in began).difference(_active())
+
+
+def _active() -> Sequence[str]:
+    """Workflows that run in this process."""
+    return _get_dbos_instance()._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
 
 
 def _queue_again(executor_id: str, workflow_id: str) -> None:

@@ -1,5 +1,6 @@
 """Journals steps and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,9 +15,18 @@ from pipeline.services import Services
 from pipeline.steps import Call, interrupted, noted
 
 WAKE = "wake"  # topic of the message that ends a wait
+_LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
 _BACKSTOP = timedelta(minutes=5)
 _HALT = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
 _NAP = 10.0  # seconds; whoever pauses for longer can be woken
+
+
+class Parked(asyncio.CancelledError):
+    """Ends this execution of a workflow that has to wait, without an outcome, as if its process had died.
+
+    So it keeps no place that others could use. The engine queues it again when its wait is over; after a crash DBOS
+    does at once, and it leaves again.
+    """
 
 
 async def _nobody(_why: str | None) -> None:
@@ -98,20 +108,37 @@ class WorkflowJournal:
         return self._services.clock.now().isoformat()
 
     async def _wait(self, until: datetime, why: str) -> None:
-        """Wait for a moment, or until somebody ends the wait."""
+        """Wait for a moment, or until somebody ends the wait, without a place in the queue meanwhile.
+
+        :raises Parked: it has to wait, so this execution of the workflow is over. The next one finds in the journal
+            what was done, and looks here again.
+        """
+        leaves = await noted(partial(DBOS.patch_async, _LEAVES))
         await self.step("wait", lambda: self._begin_waiting(until, why))
-        while not await self.step("is it time", self._is_over):
-            left = until - self._services.clock.now()
-            await noted(partial(DBOS.recv_async, WAKE, (max(left, timedelta(0)) + _BACKSTOP).total_seconds()))
+        while not await self._is_time(leaves=leaves):
+            if not leaves:  # it began to wait under a version whose workflows kept their places
+                left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
+                await noted(partial(DBOS.recv_async, WAKE, left.total_seconds()))
         await self.step("go on", self._end_waiting)
+
+    async def _is_time(self, *, leaves: bool) -> bool:
+        """:raises Parked: it is not, says the clock itself and not only the journal of an earlier execution."""
+        is_new = False
+
+        async def look() -> JsonValue:
+            nonlocal is_new
+            is_new = True
+            return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
+
+        is_time = bool(await self.step("is it time", look))
+        if is_new and leaves and not is_time:
+            raise Parked
+        return is_time
 
     async def _begin_waiting(self, until: datetime, why: str) -> JsonValue:
         await self._waiting(why)
         await waits.add(self._services.database, self.workflow_id, until, why)
         return None
-
-    async def _is_over(self) -> JsonValue:
-        return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
 
     async def _end_waiting(self) -> JsonValue:
         await waits.remove(self._services.database, self.workflow_id)

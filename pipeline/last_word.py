@@ -1,5 +1,7 @@
 """Says on GitHub how a run ended where the run itself could not, for as long as it takes and in nobody's way."""
 
+import asyncio
+from contextvars import Context
 from functools import partial
 
 import structlog
@@ -7,13 +9,15 @@ from dbos import DBOS, EnqueueOptions
 from pydantic import JsonValue
 
 from domain.errors import ForgeError
-from domain.runs import Run
+from domain.runs import ReasonCode, Run, RunState
+from memory import runs, spend
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, DELIVERIES, LAST_WORD
 from pipeline.services import Services
 from pipeline.signs import close_sign
 from pipeline.steps import noted
 
+DERAILED = "Forge was updated, or restarted after a failure, and cannot go on where this run was."
 log = structlog.get_logger(__name__)
 
 
@@ -29,6 +33,21 @@ async def hand_over(run: Run, occasion: str = "") -> None:
         "app_version": APP_VERSION,
     }
     await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id))
+
+
+async def derailed(services: Services, run: Run, error: Exception) -> str:
+    """End a run whose journal does not fit what its code does now, so that nothing of it can be journaled any more.
+
+    That is so after an update that changed its steps, or where what is no step failed once and works now. May be
+    repeated.
+    """
+    log.error("run.derailed", run=run.id, error=str(error))
+    now = services.clock.now()
+    if await runs.move(services.database, run.id, RunState.failed, now, ReasonCode.error, DERAILED):
+        await spend.close(services.database, run.id, now)
+    # Beside the workflow: within it, this would have to be in the journal, too.
+    await asyncio.get_running_loop().create_task(hand_over(run, "it was derailed"), context=Context())
+    return ReasonCode.error.value
 
 
 async def say(services: Services, workflow_id: str, run: Run) -> str:

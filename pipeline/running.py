@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import structlog
+from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import JsonValue
 from structlog.contextvars import bound_contextvars
 
@@ -80,7 +81,7 @@ class Running(ABC):
             gate = stopped.gate
             await self._journal.step("say what it waits for", lambda: said(self._say_what_it_waits_for(gate)))
             return await self._wait_for_a_person()
-        except Superseded:
+        except (Superseded, DBOSUnexpectedStepError):
             raise
         except ForgeError as error:
             return await self._fail(error)

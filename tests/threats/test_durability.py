@@ -2,17 +2,22 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.steps import Call, durable
+from simulator import Simulator
 from simulator.checking import update
 from simulator.events import Actor
 from simulator.faults import Dropped, Moment, RequestInfo
 from tests.chaos.driver import Forge, Point, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
 from tests.chaos.sweep import SCENES, Sweep, at
-from tests.databases import Backend
+from tests.clock import MovableClock
+from tests.databases import Backend, fresh
 from tests.invariants import violations
+from tests.stories.driver import SECRET, chapter
 
 
 @pytest.mark.timeout(1_200)
@@ -182,3 +187,34 @@ async def test_d4_a_run_that_waits_is_finished_by_changed_code(backend: Backend,
         assert "run 1: new, before post the review" not in passed  # it was past that when its code changed
         await Scene(there, there.scenes).play()
         assert "run 1: new, before post the review" in [point.where for point in there.passed]
+
+
+async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path) -> None:
+    """A step has another name without being patched in: whoever waits is told, and what is asked again is done."""
+
+    async def renamed(name: str, call: Call) -> dict[str, Any]:
+        return await durable("look" if name == "run the checks" else name, call)
+
+    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
+        async with chapter(github, clock, url, tmp_path) as told:
+            repository, alice = told.repository({"app.py": "import os\n"})
+            await alice.push(repository, "feature", {"app.py": "import os\n\nNAME = os.name + missing\n"}, base="main")
+            wait = {"retry-after": "3600"}
+            github.faults.add(kind="before", method="POST", path="/reviews$", status=403, headers=wait)
+            pull = await alice.open_pull_request(repository, "feature")
+            await told.rest()
+            [run] = await told.runs()
+            assert (run.state, run.reason) == ("waiting", "rate_limited")
+        async with chapter(github, clock, url, tmp_path, durable=renamed) as told:
+            clock.move(minutes=61)
+            await told.rest()
+            [run] = await told.runs()
+            assert (run.state, run.reason) == ("failed", "error")
+            check = told.check(repository, pull.head_sha)
+            assert (check.status, check.conclusion) == ("completed", "action_required")
+            assert "cannot go on where this run was" in (check.summary or "")
+            await alice.press(check, "review")
+            await told.rest()
+            assert told.check(repository, pull.head_sha).conclusion == "failure"
+            assert len(told.comments(pull)) == 1

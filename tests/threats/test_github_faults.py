@@ -2,16 +2,19 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
 from domain import texts
-from simulator import User
+from simulator import Simulator, User
 from simulator.checking import create
 from simulator.events import Actor
 from simulator.faults import Kind
 from simulator.state import CheckRun, PullRequest, Repository
-from tests.stories.driver import Story
+from tests.clock import MovableClock
+from tests.databases import fresh
+from tests.stories.driver import SECRET, Story, chapter
 from tests.threats.meanwhile import after_first_write
 
 APP = """\
@@ -92,6 +95,42 @@ async def test_g2_secondary_limit_of_an_hour(told: Story, method: str, path: str
     await assert_quiet(told)
     told.clock.move(minutes=2)
     await assert_reviewed(told, repository, pull, head)
+
+
+async def test_g2_a_limited_installation_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    """T-B4: whoever waits for GitHub keeps no place; also not after a restart, and nothing is written twice."""
+    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
+        async with chapter(github, clock, url, tmp_path, concurrent_runs=1) as told:
+            repository, alice, head = await proposed(told)
+            wait = {"retry-after": "3600"}
+            github.faults.add(kind="before", method="POST", path=REVIEW, status=403, headers=wait)
+            pull = await alice.open_pull_request(repository, "feature")
+            await told.rest()
+            [run] = await told.runs()
+            assert (run.state, run.reason) == ("waiting", "rate_limited")
+            other = await assert_others_are_served(told, "other-org/one")
+        async with chapter(github, clock, url, tmp_path, concurrent_runs=1) as told:
+            told.answers(other)
+            await assert_others_are_served(told, "other-org/two")
+            clock.move(minutes=61)
+            await told.rest()
+            [check] = github.check_runs(repository, head, texts.CHECK_NAME)
+            assert (check.status, check.conclusion) == ("completed", "failure")
+            assert len(told.reviews(pull)) == 1
+            assert [comment.line for comment in told.comments(pull)] == [5]
+
+
+async def assert_others_are_served(told: Story, name: str) -> PullRequest:
+    """A pull request in another installation is reviewed, and a command there answered."""
+    repository, alice = told.repository({"app.py": APP}, name)
+    head = await alice.push(repository, "feature", {"app.py": APP + "\n\nNAME = os.name\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await alice.comment(pull, "/forge status")
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert len(told.answers(pull)) == 1
+    return pull
 
 
 @ONE
