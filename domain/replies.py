@@ -103,6 +103,9 @@ class Dismissal:
     reason: str
 
 
+MOST_TOGETHER = 30_000  # characters of the answers to one comment, if it asks for more than one
+
+
 def compose(answers: Sequence[Answer], marker: str) -> str:
     """The one comment that answers a comment; with several commands each answer stands below what it answers.
 
@@ -110,7 +113,16 @@ def compose(answers: Sequence[Answer], marker: str) -> str:
     """
     if len(answers) == 1:
         return f"{answers[0].text}\n\n{marker}"
-    parts = [f"**{code(answer.asked)}**\n\n{answer.text}" for answer in answers]
+    parts, said, room = list[str](), set[str](), MOST_TOGETHER
+    for answer in answers:
+        text = answer.text
+        if text in said:
+            text = "The same as above."
+        elif len(text) > room:
+            text = "Left out: these answers are too long for one comment. Ask this in a comment of its own."
+        said.add(answer.text)
+        room -= len(text)
+        parts.append(f"**{code(answer.asked)}**\n\n{text}")
     return "\n\n".join([*parts, marker])
 
 
@@ -378,6 +390,17 @@ def refused(refusal: Refused, login: str) -> str:
         case RefusalCode.role:
             why = ", because it lets the code of a fork run" if refusal.fork else ""
             return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {prose(refusal.held)}."
+
+
+def too_many_comments(login: str, why: str) -> str:
+    """For somebody without a role here who comments too much; told once in an hour, then nothing is answered.
+
+    :param why: what was counted.
+    """
+    return (
+        f"Nothing was done: {prose(why)}. {code(login)} is heard again once an hour has passed; "
+        "until then such comments are not answered."
+    )
 
 
 def cannot_ask(login: str) -> str:

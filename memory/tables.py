@@ -229,6 +229,18 @@ class LimitRow(Base):
     streak: Mapped[int]
 
 
+class CommandedRow(Base):
+    """A comment with commands of the last hour, so that one account cannot have any number of them answered."""
+
+    __tablename__ = "commanded"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)  # of the delivery
+    repository_id: Mapped[int]
+    account_id: Mapped[int]
+    at: Mapped[datetime] = mapped_column(index=True)
+    told: Mapped[str]  # what whoever wrote it was told and is not told again: "quota", "refusal"
+
+
 class WriteBudgetRow(Base):
     """Until when the writes of an installation use up the rate at which it may write (0: the App itself)."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from domain import gate_texts, history_texts, ladder_texts, plan_texts, replies
 from domain.commands import ObeyComment, Repeat, ReviewPullRequest
@@ -39,7 +39,7 @@ from domain.slash import (
     Tell,
     Verb,
 )
-from memory import answers, checkpoints, dismissals, gates, permits, runs, spend, waits
+from memory import answers, checkpoints, commanded, dismissals, gates, ledger, permits, runs, spend, waits
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
 from pipeline.catching_up import caught_up
@@ -49,6 +49,7 @@ from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look, note_refusal
 from safety.authority import authorise, refusal
 from safety.money import limits_of
+from safety.quota import OUTSIDERS, turned_away
 
 log = structlog.get_logger(__name__)
 
@@ -101,6 +102,16 @@ _OUTCOMES = frozenset({Verb.approve, Verb.reject, Verb.missed})
 """What the automation level is decided from."""
 
 
+class Away(BaseModel):
+    """Why a comment is not heeded at all.
+
+    :param role: the live one of who wrote it.
+    """
+
+    role: str
+    why: str
+
+
 class Obedience:
     """One comment and its answer. Each command is asked for its permission at the moment it is carried out."""
 
@@ -114,10 +125,13 @@ class Obedience:
         self._command = command
         self._teaching = teaching.Teaching(services, guid, command, self._note)
         self._is_judged = False
+        self._refusals = 0  # of what somebody without a role asked
 
     async def execute(self) -> str:
         """Carry everything out; how many commands were obeyed, in a few words."""
-        await self._journal.once("react", lambda: self._react(Reaction.seen))
+        away = await self._journal.step("react", self._receive)
+        if away is not None:
+            return await self._turn_away(Away.model_validate(away))
         answers = [Answer(replies.written(asked), await self._answer(asked)) for asked in self._command.asked]
         if self._is_judged or self._asked_one_of(_AT_GATES):
             await self._runs.go_on(self._command.repository, self._command.number, self._is_judged)
@@ -156,6 +170,7 @@ class Obedience:
         refused = authorise(asked, standing.facts)
         if refused is not None:
             await self._journal.step("note the refusal", lambda: self._note(refused))
+            self._refusals += refused.held in OUTSIDERS
             return replies.refused(refused, self._command.sender.login)
         return await self._carry_out(asked, standing)
 
@@ -456,6 +471,50 @@ class Obedience:
         known = await dismissals.among(self._services.database, repository, [f.fingerprint for f in everything])
         return replies.view(review, {f.id: known[f.fingerprint] for f in everything if f.fingerprint in known})
 
+    # --- how much is obeyed -------------------------------------------------------------------------------------
+
+    async def _receive(self) -> JsonValue:
+        """Why the comment is not heeded at all; otherwise show that it was seen."""
+        away = await self._away()
+        if away is not None:
+            return away.model_dump(mode="json")
+        return await self._react(Reaction.seen)
+
+    async def _away(self) -> Away | None:
+        """Whether this is too much. Who it is is asked only where it may be, so that nobody waits for that."""
+        services, command = self._services, self._command
+        now = services.clock.now()
+        commented = await commanded.note(services.database, self._guid, command.repository.id, command.sender.id, now)
+        if not commented.is_much:
+            return None
+        role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
+        reason = turned_away(commented, role)
+        return None if reason is None else Away(role=role, why=reason.text)
+
+    async def _turn_away(self, away: Away) -> str:
+        """Tell them once, then nothing; the audit has each."""
+        await self._journal.step("note the refusal", lambda: self._note_away(away))
+        await self._journal.step("reply", lambda: self._reply_away(away))
+        return f"turned away: {away.why}"
+
+    async def _note_away(self, away: Away) -> JsonValue:
+        sender = self._command.sender
+        payload = {"code": "quota", "account": sender.id, "by_login": sender.login, "held": away.role}
+        await ledger.note_refusal(self._services.database, self._guid, payload, self._services.clock.now())
+        return None
+
+    async def _reply_away(self, away: Away) -> JsonValue:
+        if await commanded.tell_once(self._services.database, self._guid, "quota"):
+            text = replies.too_many_comments(self._command.sender.login, away.why)
+            await self._services.publisher.answer(self._command, self._guid, [Answer("", text)])
+        return None
+
+    async def _is_told_again(self, said: int) -> bool:
+        """Whether all that is to be said is what somebody without a role was told before: that they may not."""
+        if self._refusals < said:
+            return False
+        return not await commanded.tell_once(self._services.database, self._guid, "refusal")
+
     # --- answering ----------------------------------------------------------------------------------------------
 
     async def _react(self, reaction: Reaction) -> JsonValue:
@@ -471,7 +530,7 @@ class Obedience:
         """Answer; why that cannot be, e.g. in a locked conversation: what was asked for is done all the same."""
         said = [answer for answer in answers if answer.text != replies.SHOWN]
         try:
-            if said:
+            if said and not await self._is_told_again(len(answers)):
                 await self._services.publisher.answer(self._command, self._guid, said)
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("command.unanswered", guid=self._guid, number=self._command.number, error=str(error))

@@ -1,4 +1,7 @@
-"""Decides whether a pull request may be reviewed once more this hour, so that nobody can keep Forge busy (T-B3)."""
+"""Decides whether somebody may have one more review, or one more comment obeyed, this hour (T-B3, T-B4).
+
+So nobody can keep Forge busy, nor use up the writes that GitHub allows.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,6 +12,9 @@ WINDOW = timedelta(hours=1)
 PER_PULL_REQUEST = 30
 PER_STRANGER = 20
 PER_REPOSITORY = 300
+COMMENTS_PER_OUTSIDER = 10
+COMMENTS_PER_REPOSITORY = 100  # of everybody; beyond that, outsiders are turned away
+OUTSIDERS = frozenset({"none", "read"})  # on a public repository everybody has the role read
 
 
 @dataclass(frozen=True)
@@ -35,3 +41,32 @@ def over_quota(begun: Begun, *, from_fork: bool) -> Reason | None:
             text = f"{count} reviews within an hour {where}; {limit} are allowed"
             return Reason(code="quota", text=text, value=count, threshold=limit)
     return None
+
+
+@dataclass(frozen=True)
+class Commented:
+    """How many comments with commands there were within the last hour, this one included."""
+
+    by_account: int
+    in_repository: int
+
+    @property
+    def is_much(self) -> bool:
+        """Whether it matters who wrote them."""
+        return self.by_account > COMMENTS_PER_OUTSIDER or self.in_repository > COMMENTS_PER_REPOSITORY
+
+
+def turned_away(commented: Commented, role: str) -> Reason | None:
+    """Why nothing is done about one more comment; None if it is obeyed. Whoever has a role here always is.
+
+    :param role: the live one of who wrote it.
+    """
+    if role not in OUTSIDERS or not commented.is_much:
+        return None
+    is_own = commented.by_account > COMMENTS_PER_OUTSIDER
+    count, limit = (
+        (commented.by_account, COMMENTS_PER_OUTSIDER) if is_own else (commented.in_repository, COMMENTS_PER_REPOSITORY)
+    )
+    where = "by this account" if is_own else "in this repository"
+    text = f"{count} comments with commands within an hour {where}; {limit} are allowed to who has no role here"
+    return Reason(code="quota", text=text, value=count, threshold=limit)

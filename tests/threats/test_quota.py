@@ -1,7 +1,9 @@
-"""T-B3: one account cannot keep Forge busy, nor use up what others need."""
+"""T-B3, T-B4: one account cannot keep Forge busy, nor use up what others need."""
 
 from domain import texts
-from safety.quota import PER_STRANGER
+from domain.events import Event, EventType
+from memory import audit
+from safety.quota import COMMENTS_PER_OUTSIDER, PER_STRANGER
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
@@ -24,6 +26,12 @@ def check(told: Story, pull: PullRequest) -> CheckRun:
     [found] = told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)
     assert told.answers(pull) == told.reviews(pull) == []
     return found
+
+
+async def refusals(told: Story) -> list[Event]:
+    """What the audit has of who was refused something."""
+    found = await audit.newest(told.forge.services.database, audit.Wanted(), 1_000)
+    return [each.event for each in found if each.event.type is EventType.permission_refused]
 
 
 async def test_t_b3_a_stranger_who_floods_a_repository(told: Story) -> None:
@@ -52,3 +60,51 @@ async def test_t_b3_a_stranger_who_floods_a_repository(told: Story) -> None:
     late = await proposed(repository, mallory, 99)
     await told.rest()
     assert check(told, late).conclusion == "success"
+
+
+async def test_t_b4_a_stranger_who_floods_with_commands(told: Story) -> None:
+    """What is beyond a stranger's share is neither answered nor reacted to; everybody else is heard."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    await alice.push(repository, "feature", {"app.py": "VALUE = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    mallory = told.github.user("mallory")
+    for _ in range(COMMENTS_PER_OUTSIDER + 5):
+        await mallory.comment(pull, "/forge help\n" * 20)
+    await told.rest()
+    answers = [each.body for each in told.answers(pull)]
+    assert len(answers) == COMMENTS_PER_OUTSIDER + 1
+    assert sum(map(len, answers)) < 10_000 * len(answers)
+    assert sum(each.count("| command |") for each in answers) == COMMENTS_PER_OUTSIDER
+    assert sum(f"{COMMENTS_PER_OUTSIDER} are allowed to who has no role here" in each for each in answers) == 1
+    reactions = [each for each in told.github.requests if each.path.endswith("/reactions")]
+    assert len(reactions) == COMMENTS_PER_OUTSIDER
+    audited = await refusals(told)
+    assert len(audited) == 5
+
+    for author in (alice, told.github.user("bob")):
+        before = len(told.answers(pull))
+        await author.comment(pull, "/forge status")
+        await told.rest()
+        assert len(told.answers(pull)) == before + 1
+    for _ in range(COMMENTS_PER_OUTSIDER):
+        await alice.comment(pull, "/forge status")
+    await told.rest()
+    assert len(told.answers(pull)) == before + 1 + COMMENTS_PER_OUTSIDER
+    told.clock.move(minutes=61)
+    await mallory.comment(pull, "/forge status")
+    await told.rest()
+    assert len(told.answers(pull)) == before + 2 + COMMENTS_PER_OUTSIDER
+
+
+async def test_t_b4_a_stranger_is_refused_once(told: Story) -> None:
+    """Each refusal is in the audit; where somebody else is refused, they are told."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    issue = await alice.open_issue(repository, "Prices", "They are wrong.")
+    for login in ("mallory", "mallory", "bob", "mallory"):
+        await told.github.user(login).comment(issue, "/forge run")
+        await told.rest()
+    assert [each.body.splitlines()[0] for each in told.answers(issue)] == [
+        f"Refused: `/forge run` needs the role write; `{login}` has read." for login in ("mallory", "bob")
+    ]
+    audited = await refusals(told)
+    assert len(audited) == 4

@@ -1,0 +1,47 @@
+"""Counts the comments with commands of the last hour, so that outsiders cannot have any number of them answered."""
+
+from datetime import datetime
+
+from sqlalchemy import case, delete, func, select, update
+
+from memory.database import Connection, Database, insert_new
+from memory.tables import CommandedRow
+from safety.quota import WINDOW, Commented
+
+
+async def note(database: Database, guid: str, repository_id: int, account_id: int, now: datetime) -> Commented:
+    """Count one comment; a repeated call changes nothing. What is older than an hour is forgotten.
+
+    :param guid: of its delivery.
+    """
+    row = CommandedRow
+    values = {"guid": guid, "repository_id": repository_id, "account_id": account_id, "at": now, "told": ""}
+    here = row.repository_id == repository_id
+    counted = select(func.count(), func.sum(case((row.account_id == account_id, 1), else_=0))).where(here)
+
+    def count(connection: Connection) -> Commented:
+        connection.execute(insert_new(database.dialect, row, values))
+        connection.execute(delete(row).where(row.at < now - WINDOW, row.guid != guid))
+        everybody, own = connection.execute(counted).one()
+        return Commented(by_account=own, in_repository=everybody)
+
+    return await database.at_once(count)
+
+
+async def tell_once(database: Database, guid: str, what: str) -> bool:
+    """Whether whoever wrote a comment is told this; not if a comment of theirs here was within the last hour.
+
+    :param guid: of its delivery.
+    """
+    row = CommandedRow
+
+    def mark(connection: Connection) -> bool:
+        marked = update(row).where(row.guid == guid).values(told=what).returning(row.repository_id, row.account_id)
+        mine = connection.execute(marked).one_or_none()
+        if mine is None:  # more than an hour went by since it came
+            return True
+        theirs = (row.repository_id == mine.repository_id, row.account_id == mine.account_id)
+        before = select(func.count()).where(*theirs, row.told == what, row.guid != guid)
+        return not connection.scalar(before)
+
+    return await database.at_once(mark)
