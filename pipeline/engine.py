@@ -352,10 +352,11 @@ class WorkflowEngine:
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""
         await gates.expire(self._services.database, self._services.clock.now())
-        answered = [each for each in await gates.answered(self._services.database) if each[0].id not in self._told]
+        answered = await gates.answered(self._services.database)
         for gate, run in answered:
-            await go_on(run, gate.id)
-            self._told.add(gate.id)
+            if gate.id not in self._told:
+                await go_on(run, gate.id)
+        self._told = {gate.id for gate, _ in answered}
 
     async def _adopt(self) -> None:
         """Go on with the work of processes whose lease ran out."""

@@ -88,7 +88,9 @@ class Attention:
         if not reflects(self._services):
             return
         began = datetime.now(UTC)
-        for run_id in await learning.runs_with_news(self._services.database, self._since):
+        news = set(await learning.runs_with_news(self._services.database, self._since))
+        self._begun = {each for each in self._begun if each[0] in news}
+        for run_id in news:
             await self._begin(run_id)
         self._since = began - _OVERLAP
 
