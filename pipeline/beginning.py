@@ -1,6 +1,6 @@
 """Finds out what holds when a run begins: configuration, pull request, and what speaks against a review."""
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from domain.configuration import Configuration
 from domain.presets import capped, tightened
@@ -64,9 +64,10 @@ async def began_with(services: Services, run: Run) -> Kept:
     """
     now = await configured(services, run)
     found = await answers.find(services.database, run, _KEPT)
-    if found is None:
+    try:
+        kept = Kept.model_validate(found or {})
+    except ValidationError:  # nothing is kept yet, or the rules have become stricter since
         return await _keep(services, run, now)
-    kept = Kept.model_validate(found)
     held = capped(tightened(kept.configuration, now.configuration), services.ceilings.of_configuration)
     return kept.model_copy(update={"configuration": held})
 
