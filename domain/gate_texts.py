@@ -53,7 +53,7 @@ def stopped_at(gate: Gate) -> CheckText:
 
 def comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
-    head = f"**{_heading(gate)}** · {gate.shown_id} · head {code(gate.head_sha[:7])}"
+    head = f"**{_heading(gate)}** · {gate.shown_id} · head {code((gate.check_head or gate.head_sha)[:7])}"
     return "\n\n".join([head, *_body(gate, spent), marker])
 
 

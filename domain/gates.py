@@ -95,7 +95,8 @@ class GateRequest(BaseModel):
     :param options: what can be answered; approving and rejecting among them.
     :param escalate: accounts or teams that are told when nobody answers.
     :param grants: what approving grants, where it is about money or calls of a model.
-    :param on_issue: there is no pull request yet, so no check run can show it.
+    :param on_issue: the run of an issue asks, so the comment is there, and so are all others it had.
+    :param proposed_head: the head of the pull request that the run proposed, which shows the check; empty: none yet.
     :param task: the key of the agent's task that was stopped; empty where the phase is one, or none was.
     """
 
@@ -114,6 +115,7 @@ class GateRequest(BaseModel):
     escalate: tuple[str, ...] = ()
     grants: Slice = NO_SLICE
     on_issue: bool = False
+    proposed_head: str = ""
     task: str = ""
     shows: str = ""
 
@@ -170,6 +172,11 @@ class Gate(BaseModel):
     @property
     def name(self) -> str:
         return self.request.name
+
+    @property
+    def check_head(self) -> str | None:
+        """The head that shows its check; None while the issue of the run has no pull request."""
+        return self.request.proposed_head or (None if self.request.on_issue else self.head_sha)
 
     @property
     def shown_id(self) -> str:

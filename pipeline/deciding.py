@@ -11,7 +11,7 @@ from domain.runs import RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
 from memory import gates, grants, ledger, runs
 from pipeline import configuration
-from pipeline.gates import show_outcome
+from pipeline.gates import asked_at, show_outcome
 from pipeline.services import Services
 from pipeline.standing import Standing, authorship, look, note_refusal
 from safety.authority import Authorship, Facts, authorise, waived
@@ -84,7 +84,7 @@ class AtGates:
 
     async def _mine(self, name: str | None) -> Gate | None:
         """The gate this very delivery decided before it was repeated."""
-        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        there = await asked_at(self._services, self._repository, self._number)
         mine = [gate for gate in there if gate.decision is not None and gate.decision.cause == self._guid]
         return next((gate for gate in mine if name in {None, gate.name, gate.shown_id}), None)
 
@@ -92,7 +92,7 @@ class AtGates:
         """The gate a rejection names; one of the repository's own is the first word of the reason."""
         if asked.gate is not None:
             return asked.gate, asked.reason
-        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        there = await asked_at(self._services, self._repository, self._number)
         first, _, rest = asked.reason.partition(" ")
         return (first, rest.strip()) if any(first == gate.name for gate in there) else (None, asked.reason)
 
@@ -127,7 +127,7 @@ class AtGates:
 
     async def _stopped(self) -> Gate | None:
         """The gate of a guard or a budget that waits here, or that this very delivery decided."""
-        there = await gates.of_pull_request(self._services.database, self._repository.id, self._number)
+        there = await asked_at(self._services, self._repository, self._number)
         return next(
             (
                 gate
@@ -187,7 +187,7 @@ async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, se
 
 async def named_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
     """The gate a command means, of those it names one that waits; or why it cannot be told."""
-    there = await gates.of_pull_request(services.database, repository.id, number)
+    there = await asked_at(services, repository, number)
     open_ = [gate for gate in there if gate.is_waiting]
     if name is None:
         return open_[0] if len(open_) == 1 else gate_replies.which(open_, there[-1] if there else None)
@@ -207,7 +207,8 @@ def _granted(gate: Gate, named: Slice | None) -> Slice:
 
 def _stale(gate: Gate, saying: Saying) -> str | None:
     """Why the answer is not about what the gate asks now."""
-    if saying.seen_head is not None and not gate.head_sha.startswith(saying.seen_head):
+    heads = (gate.head_sha, gate.check_head or gate.head_sha)
+    if saying.seen_head is not None and not any(head.startswith(saying.seen_head) for head in heads):
         return gate_replies.other_head(gate, saying.seen_head)
     asked = gate.asked_at.replace(microsecond=0)  # as GitHub cuts the moment of writing
     if saying.seen_head is None and saying.written_at is not None and saying.written_at < asked:

@@ -7,8 +7,8 @@ import structlog
 
 from domain.errors import CodeHostError, Halted, Superseded
 from domain.gates import Gate, GateRequest, GateState
-from domain.runs import Run
-from memory import gates, runs, spend
+from domain.runs import RepositoryRef, Run
+from memory import gates, outbox, runs, spend
 from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
@@ -28,9 +28,34 @@ async def ask(services: Services, run: Run, request: GateRequest) -> Gate:
     :returns: the gate as it stands, decided perhaps.
     :raises Superseded: if another run owns the pull request.
     """
-    placed = request.model_copy(update={"on_issue": run.is_of_issue})
-    gate = await gates.ask(services.database, run, placed, services.clock.now())
+    gate = await gates.ask(services.database, run, await _placed(services, run, request), services.clock.now())
     return await show(services, run, gate)
+
+
+async def _placed(services: Services, run: Run, request: GateRequest) -> GateRequest:
+    """The question with where it is shown: what the run of an issue asks, on its pull request, too, once that is there.
+
+    :raises CodeHostError: if GitHub does not say what the head of that is.
+    """
+    if not run.is_of_issue:
+        return request
+    number = await outbox.proposal_of(services.database, run.id)
+    live = None if number is None else await services.host.pull_request(run.repository, number)
+    head = live.head_sha if live is not None and live.is_open else ""
+    return request.model_copy(update={"on_issue": True, "proposed_head": head})
+
+
+async def asked_at(
+    services: Services, repository: RepositoryRef, number: int, *, waiting: bool = False
+) -> Sequence[Gate]:
+    """Everything that is asked on a pull request or issue, in order, also by the run that proposed the pull request.
+
+    :param waiting: only what waits.
+    """
+    here = await gates.of_pull_request(services.database, repository.id, number, waiting=waiting)
+    owner = await outbox.proposed_by(services.database, repository.id, number)
+    theirs: Sequence[Gate] = () if owner is None else await gates.of_run(services.database, owner)
+    return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
 
 
 async def show(services: Services, run: Run, gate: Gate) -> Gate:

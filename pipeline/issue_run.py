@@ -15,7 +15,7 @@ from domain.proposal_texts import Progress
 from domain.review import RiskLevel
 from domain.rounds import Bounce, Proof, Standing, Step, next_step
 from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
-from memory import checkpoints, looks, outbox
+from memory import checkpoints, gates, looks, outbox
 from pipeline import tests_shown
 from pipeline.contracts import Locks
 from pipeline.gates import show_all
@@ -243,7 +243,7 @@ class IssueRun(Running):
         """
         text = ended.text or plan_texts.progress([("Planning", StepState.done)], await self._status.spent())
         await self._journal.step("say how it ended", lambda: said(self._say(_last(ended.reason), text)))
-        await self._journal.step("finish", lambda: self._move(ended.state, ended.reason))
+        await self._journal.step("finish", lambda: self._finish(ended))
         self._is_over = True
         return ended.reason.value
 
@@ -259,6 +259,13 @@ class IssueRun(Running):
         asked = await show_all(self._services, self._run)  # what was answered, if this goes on behind a gate
         await open_sign(self._services, self._run)  # if it could not be before, or the run was taken up again
         return sum(not gate.is_waiting for gate in asked)
+
+    async def _finish(self, ended: Ended) -> JsonValue:
+        """End it, and what it asked: on its pull request that would stand in the way."""
+        services, run = self._services, self._run
+        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
+            await show_all(services, run)
+        return await self._move(ended.state, ended.reason)
 
     async def _known(self) -> JsonValue:
         return [

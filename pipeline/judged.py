@@ -1,5 +1,6 @@
 """Lets the run on a pull request go on once people judged what it asked or found."""
 
+from functools import partial
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -9,7 +10,7 @@ from memory import checkpoints, gates, runs
 from pipeline import reconclude
 from pipeline.going_on import go_on
 from pipeline.journal import WorkflowJournal
-from pipeline.owning import tell_owner
+from pipeline.owning import owner_of, tell_owner
 from pipeline.services import Services
 from safety.gates import UNASKED
 
@@ -29,6 +30,8 @@ async def go_on_where_judged(
     if is_judged:  # a verdict that was on its way may have come since the judgement, and does not know of it
         await journal.step("does the check know", check)
 
+    where = (repository, number)
+
     async def waiting_here() -> JsonValue:
         return await _waiting(services, guid, repository, number, is_judged)
 
@@ -36,8 +39,21 @@ async def go_on_where_judged(
     if waiting is not None:
         run, cause = cast(list[Any], waiting)
         await go_on(Run.model_validate(run), str(cause), is_judged=is_judged)
-    if is_judged:
-        await tell_owner(services, journal, repository, number, guid)
+    cause = (
+        guid if is_judged else await journal.step("was its owner answered", partial(_of_owner, services, guid, where))
+    )
+    if cause is not None:
+        await tell_owner(services, journal, repository, number, str(cause))
+
+
+async def _of_owner(services: Services, guid: str, where: tuple[RepositoryRef, int]) -> JsonValue:
+    """The gate of the run that proposed this pull request which this delivery answered here."""
+    owner = await owner_of(services, *where)
+    if owner is None:
+        return None
+    asked = await gates.of_run(services.database, owner.id)
+    mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == guid]
+    return mine[-1] if mine else None
 
 
 async def _waiting(services: Services, guid: str, repository: RepositoryRef, number: int, is_judged: bool) -> JsonValue:

@@ -44,6 +44,7 @@ from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
 from pipeline.catching_up import caught_up
 from pipeline.deciding import AtGates, named_gate
+from pipeline.gates import asked_at
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
 from pipeline.standing import Standing, give_ok, look, note_refusal
@@ -250,7 +251,7 @@ class Obedience:
     async def _view_gate(self, name: str | None) -> JsonValue:
         """A gate that waits or is named; where none waits, the last verdict."""
         database, command = self._services.database, self._command
-        there = await gates.of_pull_request(database, command.repository.id, command.number, waiting=name is None)
+        there = await asked_at(self._services, command.repository, command.number, waiting=name is None)
         if name is None and not there:
             return await self._view()
         found = there[0] if name is None and len(there) == 1 else None
@@ -426,7 +427,7 @@ class Obedience:
                 last = past[0] if past else None
                 until = None if last is None else await waits.until(database, last.run.id)
                 doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
-                open_ = await gates.of_pull_request(database, repository.id, number, waiting=True)
+                open_ = await asked_at(self._services, repository, number, waiting=True)
                 waits_ = gate_texts.waits(open_) if open_ else ""
                 return replies.status(last, doing, until, await permits.paused_by(database, repository), waits_)
 

@@ -194,7 +194,7 @@ class Publisher:
 
     async def show_gate(self, run: Run, gate: Gate, spent: int) -> Gate:
         """Show a gate in its check and its comment, as it stands; the gate with where it is shown."""
-        if not gate.request.on_issue:
+        if gate.check_head is not None:
             check_id = await self._gate_check(run, gate, spent)
             gate = gate.model_copy(update={"check_id": check_id})
         try:
@@ -523,7 +523,7 @@ _GATE_CONCLUSIONS = {
 def _gate_check(gate: Gate, text: CheckText) -> CheckRun:
     return CheckRun(
         name=gate_texts.check_name(gate.name),
-        head_sha=gate.head_sha,
+        head_sha=gate.check_head or gate.head_sha,
         external_id=f"{CHECK_ID}{gate.id}",
         status="completed",
         title=outgoing(text.title),

@@ -73,3 +73,51 @@ async def test_what_does_not_hold_is_not_asked(read: Story, model: ScriptedModel
     assert read.questions(asked.issue) == []
     assert await ended(read) == ("completed", "proposed")
     read.comments(proposed(asked))
+
+
+async def test_a_gate_stands_on_the_pull_request_too(read: Story, model: ScriptedModel) -> None:
+    """As a check of its head with buttons, once there is one; the comment below the issue says the same."""
+    asked = await begun(read, model, planning="plan.tasks > 0", testing="testing.failed == 0")
+    await asked.says(asked.alice, "/forge approve of_planning")
+    pull = proposed(asked)
+    [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    assert (check.conclusion, len(check.actions)) == ("action_required", 3)
+    await asked.alice.press(check, "approve")
+    await read.rest()
+    assert not pull.draft
+    assert await ended(read) == ("completed", "proposed")
+    assert (
+        read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion == "success"
+    )
+    assert "of_testing: Approved by alice" in read.closed_gates(asked.issue)
+    read.comments(pull)
+    read.answers(asked.issue)
+
+
+async def test_an_answer_below_the_pull_request_counts(read: Story, model: ScriptedModel) -> None:
+    """Also one that names its head."""
+    asked = await begun(read, model, testing="testing.failed == 0")
+    pull = proposed(asked)
+    read.clock.move(seconds=2)
+    await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
+    await read.rest()
+    assert "is approved; the run goes on." in read.answers(pull)[-1].body
+    assert not pull.draft
+    assert await ended(read) == ("completed", "proposed")
+    assert read.closed_gates(asked.issue) == ["of_testing: Approved by alice"]
+    read.comments(pull)
+    read.answers(asked.issue)
+
+
+async def test_a_gate_that_the_merge_overtook_is_void(read: Story, model: ScriptedModel) -> None:
+    """Nothing is left to decide, so nothing stands in the way either."""
+    asked = await begun(read, model, testing="testing.failed == 0")
+    pull = proposed(asked)
+    await asked.alice.close(pull)
+    await read.rest()
+    assert await ended(read) == ("cancelled", "closed")
+    [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    assert check.conclusion == "cancelled"
+    read.questions(asked.issue)
+    read.answers(asked.issue)
+    read.comments(pull)
