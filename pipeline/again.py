@@ -19,11 +19,9 @@ async def resume(services: Services, guid: str, repository: RepositoryRef, numbe
     run, why_not = await _ended(services, repository, number, seen)
     if run is None:
         return Admitted(why=why_not)
+    await begin_anew(services, run)
     revived = await revival.revive(services.database, run, guid, services.clock.now())
-    if revived is None:
-        return Admitted(why=GOES_ON)
-    await begin_anew(services, revived)
-    return Admitted(run=revived)
+    return Admitted(why=GOES_ON) if revived is None else Admitted(run=revived)
 
 
 async def retry(services: Services, guid: str, repository: RepositoryRef, number: int, seen: Seen | None) -> Admitted:

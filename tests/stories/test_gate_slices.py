@@ -4,6 +4,7 @@ import pytest
 
 from agents.scripted import ScriptedModel
 from domain.events import EventType
+from pipeline.beginning import began_with, begin_anew
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import VOID, Scene, opened
 from tests.stories.test_model import FILLER, LINE, PAY, SHOP, finds
@@ -166,3 +167,15 @@ async def test_what_was_forbidden_meanwhile_holds_at_once(since: str, read: Stor
     await scene.says(scene.alice, "/forge continue 5it")
     assert len(model.calls) == (2 if "dry_run" in since else 1)
     assert read.comments(scene.pull) == []
+
+
+async def test_a_run_that_a_person_takes_up_again_holds_to_what_is_configured_then(
+    read: Story, model: ScriptedModel
+) -> None:
+    scene = await _stopped(read, model, ONE_CALL)
+    services, run = read.forge.services, (await read.runs())[0].as_run()
+    await scene.alice.push(scene.repository, "main", {".github/forge.yml": "review: {max_comments: 3}\n"})
+    await read.rest()
+    assert (await began_with(services, run)).configuration.review.max_comments == 25
+    await begin_anew(services, run)
+    assert (await began_with(services, run)).configuration.review.max_comments == 3
