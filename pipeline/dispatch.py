@@ -94,7 +94,8 @@ async def dispatch(services: Services, guid: str, stored: str) -> str:
         outcome = "failed: it was stored by another version of Forge; ask again with a comment"
         await deliveries.finish(services.database, guid, outcome, services.clock.now())
         return outcome
-    if isinstance(command, ObeyComment) and row.guid == guid and row.received_at - command.written_at > LEAST:
+    by_github = row.guid == guid == deliveries.original(guid)  # not by `forge replay`
+    if by_github and isinstance(command, ObeyComment) and row.received_at - command.written_at > LEAST:
         outcome = "ignored: the comment is older than any delivery that GitHub repeats"
         await deliveries.finish(services.database, guid, outcome, services.clock.now())
         return outcome

@@ -89,6 +89,25 @@ def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path:
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_deliveries_of_the_version_before_are_kept(backend: Backend, tmp_path: Path) -> None:
+    """They are known by their GUIDs alone, as what code of that version stores meanwhile."""
+    url = fresh(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    stored = "INSERT INTO deliveries (guid, event, action, received_at, outcome, reason) VALUES"
+    moment = "'2026-01-01 00:00:00', 'accepted', ''"
+    migrations.upgrade(engine, "0020")
+    with begin(engine) as connection:
+        connection.exec_driver_sql(f"{stored} ('a', 'issues', 'closed', {moment}), ('b', 'issues', 'closed', {moment})")
+    migrations.upgrade(engine)
+    with begin(engine) as connection:
+        connection.exec_driver_sql(f"{stored} ('c', 'issues', 'closed', {moment})")
+        rows = connection.exec_driver_sql("SELECT guid, acts_once FROM deliveries ORDER BY guid").all()
+    engine.dispose()
+    drop(url)
+    assert [tuple(row) for row in rows] == [("a", None), ("b", None), ("c", None)]
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_moves_of_the_version_before_are_found(backend: Backend, tmp_path: Path) -> None:
     """The index of them is another one, and whoever goes back has the one before."""
     url = fresh(backend, tmp_path, migrated=False)
