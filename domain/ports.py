@@ -276,6 +276,10 @@ class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
 
     def clone_url(self, repository: RepositoryRef) -> str: ...
 
+    async def covered(self, installation_id: int) -> Collection[int]:
+        """The ids of the repositories of an installation, all of them."""
+        ...
+
     async def git_credentials(self, repository: RepositoryRef) -> str:
         """The value of an ``Authorization`` header for git over HTTP."""
         ...

@@ -39,6 +39,7 @@ from memory.tables import (
     OkRow,
     OutboxRow,
     PauseRow,
+    PurgeRow,
     PushRow,
     RecallRow,
     RunRow,
@@ -51,6 +52,8 @@ CODE = timedelta(days=14)
 """How long what holds code and prompts is kept after its run ended: answers, checkpoints, journals."""
 LEAST = timedelta(days=8)
 """How long deliveries and writes to GitHub are known at least: GitHub repeats a delivery for up to seven days."""
+COPIES = timedelta(days=60)
+"""How long it is known that a repository was purged: copies that nobody uses are gone after half of that anyway."""
 DISPUTED = timedelta(days=365)
 """SPEC H7: how long decisions on false positives and on destructive changes are kept at least."""
 BATCH = 200
@@ -213,6 +216,7 @@ def _old_code(now: datetime) -> Sequence[_Old]:
     )
     ended = select(RunRow.id).where(RunRow.finished_at < until)
     return [
+        (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)),
         (AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(ended)).distinct()),
         (
             CheckpointRow,

@@ -1,6 +1,6 @@
 """Keeps runs and the fencing token of each pull request: admission, moves between states, supersession."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.replies import Past
 from domain.runs import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
-from memory import gates, ledger
+from memory import gates, ledger, purges
 from memory.database import Database, number_in, upsert
 from memory.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
@@ -82,6 +82,7 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
             return attempt
         row = _new_row(candidate, attempt, seen_fence + 1, now)
         session.add(row)
+        await purges.take_back(session, repository_id)
         superseded = await _take_fence(
             session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
         )
@@ -251,6 +252,14 @@ async def repositories(database: Database, installation_id: int) -> Sequence[int
     query = select(RunRow.repository_id).where(RunRow.installation_id == installation_id).distinct()
     async with database.transaction() as session:
         return (await session.scalars(query)).all()
+
+
+async def of_others(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
+    """Which of these repositories are another installation's by now: the newest run in them is its."""
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
+    query = select(RunRow.repository_id).where(RunRow.id.in_(newest), RunRow.installation_id != installation_id)
+    async with database.transaction() as session:
+        return set((await session.scalars(query)).all())
 
 
 async def lost_access(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:

@@ -543,3 +543,12 @@ class ConfigurationRow(Base):
     installation_id: Mapped[int] = mapped_column(index=True)
     sha: Mapped[str]  # of the blob
     content: Mapped[dict[str, Any]] = mapped_column(JSON)  # what the file itself says
+
+
+class PurgeRow(Base):
+    """A repository that Forge lost, of which no process keeps a copy; gone when a run begins there again."""
+
+    __tablename__ = "purges"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]

@@ -22,7 +22,7 @@ from pipeline.gates import show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.owning import tell_owner
-from pipeline.purging import purge
+from pipeline.purging import purge, still_lost
 from pipeline.services import Services
 from pipeline.signals import note_thumbs
 from pipeline.signs import close_sign
@@ -109,6 +109,10 @@ class Ending:
 
     async def _end_installation(self, command: EndInstallation) -> str:
         installation_id, repository_ids = command.installation_id, command.repository_ids
+        if repository_ids is not None:
+            repository_ids = await self._lost(installation_id, repository_ids)
+            if not repository_ids:
+                return "it is covered again"
         ended = _ended(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
         if not command.is_for_good:
             return ended
@@ -183,6 +187,14 @@ class Ending:
         since = self._services.clock.now() - _STALE_AFTER
         found = await runs.lost_access(self._services.database, installation_id, since)
         return [run.model_dump(mode="json") for run in found]
+
+    async def _lost(self, installation_id: int, repository_ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Which of these are lost now: the event may be late."""
+        found = await self._journal.step("what is lost", lambda: self._still_lost(installation_id, repository_ids))
+        return tuple(cast(list[int], found))
+
+    async def _still_lost(self, installation_id: int, repository_ids: Sequence[int]) -> JsonValue:
+        return [*await still_lost(self._services, installation_id, repository_ids)]
 
     async def _purge(self, installation_id: int, repository_ids: Sequence[int] | None) -> JsonValue:
         return await purge(self._services, installation_id, repository_ids)

@@ -2,16 +2,29 @@
 
 from collections.abc import Sequence
 
-from domain.errors import CodeAccessError
-from memory import checkpoints, configurations, leases, memories, memory_files, retention, runs
-from pipeline.retention import forget_journals
+from domain.errors import Forbidden, NotFound
+from memory import checkpoints, configurations, leases, memories, memory_files, purges, retention, runs
+from pipeline.retention import forget_journals, remove_copies
 from pipeline.services import Services
+
+
+async def still_lost(services: Services, installation_id: int, repository_ids: Sequence[int]) -> Sequence[int]:
+    """Which of these repositories GitHub hides from an installation: the event that said so may be late.
+
+    :raises CodeHostError: GitHub does not say.
+    """
+    try:
+        covered = await services.host.covered(installation_id)
+    except (Forbidden, NotFound):  # suspended or uninstalled: it sees nothing
+        return repository_ids
+    return [each for each in repository_ids if each not in covered]
 
 
 async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
     """Remove code, prompts, leases, configurations, findings, gates and what was learned; of how many repositories.
 
-    May be repeated. The audit, the costs and the deliveries go with their time (:mod:`memory.retention`).
+    What was transferred to an owner who has the App, too, is theirs and stays. May be repeated. The
+    audit, the costs and the deliveries go with their time (:mod:`memory.retention`).
 
     :param repository_ids: None: all of the installation.
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
@@ -21,6 +34,8 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
         ran = await runs.repositories(services.database, installation_id)
         taught = await memories.repositories(services.database, installation_id)  # words of people need no run
         repository_ids = sorted({*ran, *taught})
+    elsewhere = await runs.of_others(services.database, installation_id, repository_ids)  # they were transferred
+    repository_ids = [each for each in repository_ids if each not in elsewhere]
     await checkpoints.purge(services.database, repository_ids)
     await leases.purge(services.database, repository_ids)
     await memory_files.purge(services.database, installation_id, repository_ids)
@@ -36,9 +51,5 @@ async def purge_copies(services: Services, installation_id: int, repository_ids:
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
     """
     await configurations.purge(services.database, installation_id, repository_ids)
-    if services.toolbox.filling is not None:
-        for each in repository_ids:
-            await services.toolbox.filling.remove(each)
-    removed = [await services.mirrors.remove(each) for each in repository_ids]
-    if not all(removed):
-        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
+    await purges.note(services.database, repository_ids, services.clock.now())  # for the processes of other machines
+    await remove_copies(services, repository_ids)

@@ -1,13 +1,15 @@
 """Keeps nothing for longer than it should be: once an hour it removes old rows, journals and mirrors (SPEC S12)."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import structlog
 from dbos import DBOS
 
-from memory import retention
+from domain.errors import CodeAccessError
+from memory import purges, retention
 from memory.retention import CODE
 from pipeline.services import Services
 
@@ -33,9 +35,29 @@ class Retention:
         if self._swept is not None and timedelta() <= now - self._swept < EVERY:
             return
         self._swept = now
+        await self._remove_lost()
         removed = await remove_old(self._services, now)
         if removed:
             log.info("retention.swept", **{name.replace(" ", "_"): count for name, count in removed.items()})
+
+    async def _remove_lost(self) -> None:
+        """Remove this machine's copies of what any process purged; a mirror in use goes with the next sweep."""
+        for each in await purges.known(self._services.database):
+            with contextlib.suppress(CodeAccessError):
+                await remove_copies(self._services, [each])
+
+
+async def remove_copies(services: Services, repository_ids: Sequence[int]) -> None:
+    """Remove what this machine keeps of repositories.
+
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    if services.toolbox.filling is not None:
+        for each in repository_ids:
+            await services.toolbox.filling.remove(each)
+    removed = [await services.mirrors.remove(each) for each in repository_ids]
+    if not all(removed):
+        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
 
 
 async def remove_old(services: Services, now: datetime) -> dict[str, int]:

@@ -197,6 +197,11 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     def clone_url(self, repository: RepositoryRef) -> str:
         return f"{self._settings.web_url}/{segment(repository.owner)}/{segment(repository.name)}.git"
 
+    async def covered(self, installation_id: int) -> Collection[int]:
+        purpose = f"list the repositories of installation {installation_id}"
+        items = await self._client.items(installation_id, "installation/repositories", purpose, key="repositories")
+        return {item.id for item in parse_all(Repository, items, purpose)}
+
     async def git_credentials(self, repository: RepositoryRef) -> str:
         token = await self._client.tokens.get(repository.installation_id)
         return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
@@ -292,11 +297,13 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     async def _require_visible(self, repository: RepositoryRef) -> None:
         """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.
 
+        :param repository: its id is 0 where only its name is known.
         :raises NotFound: the repository is gone, or its name belongs to another one now.
         """
         purpose = f"see the repository {repository.full_name}"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        require_same(repository, parse(Repository, data, purpose).id)
+        found = parse(Repository, data, purpose).id
+        require_same(repository.model_copy(update={"id": repository.id or found}), found)
 
 
 def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[int]:

@@ -1,0 +1,94 @@
+"""Repositories that were lost, or that only a late event calls lost: what is gone is purged, and nothing else."""
+
+import shutil
+from datetime import timedelta
+
+from domain.runs import RepositoryRef
+from memory import permits, purges, retention
+from pipeline.retention import Retention
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+
+BROKEN = "import os\n\n\ndef main():\n    return missing\n"
+
+
+async def _reviewed(told: Story, repository: Repository, author: User, branch: str = "feature") -> PullRequest:
+    await author.push(repository, branch, {f"{branch}.py": BROKEN}, base="main")
+    pull = await author.open_pull_request(repository, branch)
+    await told.rest()
+    assert told.comments(pull)
+    return pull
+
+
+async def _kept(told: Story, repository: Repository) -> tuple[bool, bool]:
+    """Whether it is paused, and whether its mirror is there."""
+    services = told.forge.services
+    where = RepositoryRef(installation_id=0, id=repository.id, owner=repository.owner.login, name=repository.name)
+    paused = await permits.paused_by(services.database, where)
+    return paused is not None, services.mirrors.path(repository.id).exists()
+
+
+async def _paused(told: Story, repository: Repository, pull: PullRequest, who: User) -> None:
+    told.github.grant(repository, who, "admin")
+    await who.comment(pull, "/forge pause")
+    await told.rest()
+    assert told.answers(pull)
+    assert await _kept(told, repository) == (True, True)
+
+
+async def test_t_g10_a_transferred_repository_is_its_new_owners(told: Story) -> None:
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    await _reviewed(told, repository, alice)
+    [theirs] = told.github.world.installations.values()
+    other = told.github.create_repository("mill/corn", files={"README.md": "# Corn\n"})
+    told.github.install(other)
+    told.github.transfer(repository, "mill")
+    again = await _reviewed(told, repository, alice, "more")
+    await _paused(told, repository, again, told.github.user("mia"))
+
+    told.github.uninstall(theirs)
+    await told.rest()
+    assert await _kept(told, repository) == (True, True)
+    services = told.forge.services
+    assert await retention.runs_of(services.database, [repository.id])
+    assert await purges.known(services.database) == []
+
+
+async def test_t_g10_a_late_removal_of_what_was_added_again_purges_nothing(told: Story) -> None:
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    pull = await _reviewed(told, repository, alice)
+    await _paused(told, repository, pull, told.github.user("mia"))
+    told.github.hooks.hold()
+    told.github.remove_from_installation(repository)
+    told.github.install(repository)
+    told.github.hooks.release()
+    await told.rest()
+    assert await _kept(told, repository) == (True, True)
+
+    told.github.remove_from_installation(repository)
+    await told.rest()
+    assert await _kept(told, repository) == (False, False)
+    assert await purges.known(told.forge.services.database) == [repository.id]
+    told.github.install(repository)
+    await _reviewed(told, repository, alice, "again")
+    assert await purges.known(told.forge.services.database) == []
+
+
+async def test_t_g10_each_machine_removes_its_own_copies(told: Story) -> None:
+    """The folder that is put back stands for what another machine keeps below its own FORGE_DATA_DIR."""
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    await _reviewed(told, repository, alice)
+    services = told.forge.services
+    mirror = services.mirrors.path(repository.id)
+    shutil.copytree(mirror, told.forge.settings.data_dir / "elsewhere")
+    [installation] = told.github.world.installations.values()
+    told.github.uninstall(installation)
+    await told.rest()
+    assert not mirror.exists()
+    shutil.copytree(told.forge.settings.data_dir / "elsewhere", mirror)
+
+    await Retention(services).sweep()
+    assert not mirror.exists()
+    await retention.remove(services.database, {}, told.clock.now() + timedelta(days=61))
+    assert await purges.known(services.database) == []
