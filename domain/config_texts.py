@@ -55,6 +55,22 @@ def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: 
     return f"`{PATH}` {where} is not used, {instead}. Line {first.line}: {first.brief}{more}"
 
 
+def hidden(last_valid: str | None) -> str:
+    """Says that the organisation's file, which was valid before, cannot be read at the moment, and what holds.
+
+    :param last_valid: the SHA of the version that holds; None if it is not valid any more.
+    """
+    instead = (
+        "and what it said is not valid any more, so the preset `conservative` holds"
+        if last_valid is None
+        else f"so its last valid version ({last_valid[:7]}) holds"
+    )
+    return (
+        f"`{PATH}` of the organisation's `.github` repository cannot be read: GitHub hides that repository from Forge, "
+        f"{instead}. Let the App read it; to lift what it says, delete the file there."
+    )
+
+
 def broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
     return CheckText(

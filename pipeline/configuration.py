@@ -116,8 +116,7 @@ async def load(
     :raises DatabaseUnavailable: if the last valid version cannot be kept or found.
     """
     content = await host.file_content(repository, PATH)
-    default = await _organisation_default(host, repository)
-    above = await _held(database, configurations.of_organisation(repository), default, NOTHING)
+    above = await _organisation(host, database, repository)
     below = _CONSERVATIVE if above.values is None and above.problem else above.values or NOTHING
     own = await _held(database, configurations.of_repository(repository), content, below)
     return Loaded(
@@ -149,14 +148,21 @@ def of_checkout(content: bytes | None) -> Loaded:
     return Loaded(conservative(), Source.preset, config_texts.not_used(parsed.mistakes, None))
 
 
-async def _organisation_default(host: FileHost, repository: RepositoryRef) -> bytes | None:
-    """The file of the owner's ``.github`` repository, if there is one and the installation may read it."""
+async def _organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _Held:
+    """What the file of the owner's ``.github`` repository says; while that is hidden, what it said last."""
+    scope = configurations.of_organisation(repository)
     if repository.name.casefold() == ORGANISATION:
-        return None
+        return _Held()  # its own file is the organisation's
     try:
-        return await host.file_content(repository.model_copy(update={"id": 0, "name": ORGANISATION}), PATH)
-    except (Forbidden, NotFound):  # absence of the file is also told so, as the id of the repository is not known
-        return None
+        content = await host.file_content(repository.model_copy(update={"id": 0, "name": ORGANISATION}), PATH)
+    except (Forbidden, NotFound):
+        last = await configurations.last_valid(database, scope)
+        if last is None:
+            return _Held()
+        if not _still_valid(last.values, NOTHING):
+            return _Held(None, Source.preset, config_texts.hidden(None))
+        return _Held(last.values, Source.last_valid, config_texts.hidden(last.sha))
+    return await _held(database, scope, content, NOTHING)
 
 
 async def _held(database: Database, scope: Scope, content: bytes | None, below: Values) -> _Held:

@@ -115,6 +115,34 @@ async def test_an_organisations_file_out_of_reach_is_none(database: Database, re
     assert (await load(Files(github=refusal), database, SHOP)).configuration == Configuration()
 
 
+@pytest.mark.parametrize("refusal", [NotFound("no"), Forbidden("no")])
+async def test_what_an_organisation_said_holds_while_its_file_is_out_of_reach(
+    database: Database, refusal: CodeHostError
+) -> None:
+    host = Files(github="review: {never_send: ['billing/**']}\nladder: {max_level: 1}\n")
+    await load(host, database, SHOP)
+    host.files["github"] = refusal
+    for _ in range(2):
+        loaded = await load(host, database, SHOP)
+        held = loaded.configuration
+        assert (held.review.never_send, held.ladder.max_level) == (("billing/**",), 1)
+        assert loaded.problem is not None
+        assert "cannot be read: GitHub hides that repository from Forge, so its last valid version (" in loaded.problem
+    host.files["github"] = None  # it is there, and the file is not
+    lifted = await load(host, database, SHOP)
+    assert (lifted.configuration, lifted.problem) == (Configuration(), None)
+    host.files["github"] = refusal
+    assert (await load(host, database, SHOP)).problem is None
+
+
+async def test_the_organisations_own_repository_forgets_nothing(database: Database) -> None:
+    host = Files(github="ladder: {max_level: 1}\n")
+    await load(host, database, SHOP)
+    await load(host, database, SHOP.model_copy(update={"name": ".github", "id": 43}))
+    host.files["github"] = "ladder: ["
+    assert (await load(host, database, SHOP)).configuration.ladder.max_level == 1
+
+
 async def test_the_organisations_own_repository_is_read_once(database: Database) -> None:
     host = Files(github="budgets: {day: 7}\n")
     special = SHOP.model_copy(update={"name": ".github"})
