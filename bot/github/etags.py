@@ -7,6 +7,7 @@ from bot.github.transport import Answer
 
 MAX_ENTRIES = 500
 MAX_BODY = 256 * 1024  # bytes; larger answers are not worth the memory
+MAX_BYTES = 16 * 1024 * 1024  # of all bodies
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,10 @@ class Seen:
 class EtagCache:
     """The most recently used answers. The installation is part of the key: none is ever served another's answer."""
 
-    def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._bytes = 0
         self._entries: OrderedDict[tuple[int, str], Seen] = OrderedDict()
 
     def find(self, installation_id: int, url: str) -> Seen | None:
@@ -29,11 +32,13 @@ class EtagCache:
         return seen
 
     def keep(self, installation_id: int, url: str, answer: Answer) -> None:
+        before = self._entries.pop((installation_id, url), None)
+        self._bytes -= len(before.answer.body) if before else 0
         etag = answer.headers.get("etag")
         if not etag or answer.status != 200 or len(answer.body) > MAX_BODY:
-            self._entries.pop((installation_id, url), None)
             return
         self._entries[installation_id, url] = Seen(etag, answer)
-        self._entries.move_to_end((installation_id, url))
-        while len(self._entries) > self._max_entries:
-            self._entries.popitem(last=False)
+        self._bytes += len(answer.body)
+        while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
+            _, oldest = self._entries.popitem(last=False)
+            self._bytes -= len(oldest.answer.body)

@@ -9,6 +9,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from bot.github.places import Resolve, resolved
 from domain.errors import ConfigurationError
 
 
@@ -21,6 +22,7 @@ class GitHubSettings:
     :param app_id: number of the App.
     :param private_key: the App's RSA key in PEM.
     :param write_interval_s: seconds between two writes of one installation once a burst is used up; 0: no pauses.
+    :param resolve: finds the numeric addresses of a host that GitHub leads to.
     :raises ConfigurationError: an address is not a safe one, or the key is not an RSA key.
     """
 
@@ -29,6 +31,7 @@ class GitHubSettings:
     app_id: int
     private_key: str = field(repr=False)
     write_interval_s: float = 1.0
+    resolve: Resolve = resolved
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api_url", _address("FORGE_GITHUB_API_URL", self.api_url))

@@ -1,13 +1,16 @@
 """Sends one HTTP request to GitHub and follows redirects, but takes no credential away from the API's origin."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from ssl import SSLContext
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from bot.github.places import Resolve, allowed, resolved
 from domain.errors import Unavailable
 
 CONNECT_TIMEOUT_S = 10.0
@@ -62,10 +65,12 @@ class Transport:
     """An HTTP/1.1 connection pool to one GitHub.
 
     :param api_url: absolute address of the API, without a final slash.
+    :param resolve: finds the numeric addresses of a host.
     """
 
-    def __init__(self, api_url: str) -> None:
+    def __init__(self, api_url: str, resolve: Resolve = resolved) -> None:
         self._origin = _origin(httpx.URL(api_url))
+        self._resolve = resolve
         self._http = httpx.AsyncClient(
             verify=_trust(),
             timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
@@ -97,11 +102,11 @@ class Transport:
         :param most: bytes at most.
         :raises Unavailable: there was no complete answer, or the address is not a safe one.
         """
-        url = self._elsewhere(address, purpose)
+        request = await self._led_to(self._elsewhere(address, purpose), purpose)
         end = bytearray()
         is_cut = False
         try:
-            async with asyncio.timeout(TOTAL_TIMEOUT_S), self._http.stream("GET", url) as response:
+            async with asyncio.timeout(TOTAL_TIMEOUT_S), self._streamed(request) as response:
                 async for part in response.aiter_bytes():
                     end += part
                     is_cut = is_cut or len(end) > most
@@ -112,6 +117,36 @@ class Transport:
             kind = type(error).__name__
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to broke off ({kind}).") from None
         return Kept(response.status_code, bytes(end), is_cut)
+
+    @asynccontextmanager
+    async def _streamed(self, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
+        response = await self._http.send(request, stream=True)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _led_to(self, url: httpx.URL, purpose: str) -> httpx.Request:
+        """A request to the very address that was looked at, under the name that GitHub gave.
+
+        :raises Unavailable: it lies in the network Forge runs in, or has no address.
+        """
+        if _origin(url) == self._origin or _is_proxied(url):
+            return self._http.build_request("GET", url)
+        try:
+            found = allowed(await self._addresses(url.host), await self._addresses(self._origin[1]))
+        except OSError:
+            raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to has no address.") from None
+        if found is None:
+            raise Unavailable(
+                f"Could not {purpose}: GitHub pointed into the network that Forge runs in, which is never followed."
+            )
+        extensions = {"sni_hostname": url.host}
+        headers = {"Host": url.netloc.decode("ascii")}
+        return self._http.build_request("GET", url.copy_with(host=found), headers=headers, extensions=extensions)
+
+    async def _addresses(self, host: str) -> Sequence[str]:
+        return await self._resolve(host, 443)
 
     async def _once(self, call: Call, url: httpx.URL, headers: Mapping[str, str]) -> Answer:
         try:
@@ -138,6 +173,11 @@ class Transport:
         if url is None or not url.host or url.userinfo or (url.scheme != "https" and _origin(url) != self._origin):
             raise Unavailable(f"Could not {purpose}: GitHub pointed to an address that is not a safe one.")
         return url
+
+
+def _is_proxied(url: httpx.URL) -> bool:
+    """Whether the operator's proxy makes the connection: it knows the addresses and has rules of its own."""
+    return bool(getproxies().get(url.scheme)) and not proxy_bypass(url.host)
 
 
 @cache

@@ -1,7 +1,7 @@
 """What the adapter's unit tests share: a movable clock, a sleep that moves it, and GitHub's answers in respx."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -19,6 +19,7 @@ from bot.github.settings import GitHubSettings
 from domain.runs import RepositoryRef
 
 API = "https://api.github.com"
+PUBLIC = "140.82.121.6"
 HEAD = "a" * 40
 BASE = "b" * 40
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -65,6 +66,7 @@ class Kit:
     write_interval_s: float = 0
     budget: InMemoryBudget = field(init=False)
     tokens: list[str] = field(default_factory=list[str])
+    places: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # addresses by host
     host: GitHubHost = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +77,7 @@ class Kit:
 
     def restart(self) -> None:
         """A new process: everything is forgotten except what the database would keep."""
-        settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s)
+        settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s, self.resolve)
         self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
 
     def sent(self, route: respx.Route | None = None) -> list[httpx.Request]:
@@ -86,6 +88,11 @@ class Kit:
     def count(self) -> int:
         """Requests so far, tokens not counted."""
         return sum("access_tokens" not in str(request.url) for request in self.sent())
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        """The numeric addresses of a host, one by one where a test says so."""
+        assert port == 443
+        return self.places.get(host, [PUBLIC])
 
     async def _mint(self, request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(0)  # others come in between, as on a network

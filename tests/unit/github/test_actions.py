@@ -4,8 +4,9 @@ import httpx
 import pytest
 import respx
 
+from bot.github.places import allowed
 from domain.errors import NotFound, Unavailable
-from tests.unit.github.kit import API, HEAD, REPO, Kit, in_turn
+from tests.unit.github.kit import API, HEAD, PUBLIC, REPO, Kit, in_turn
 
 RUNS = "/repos/acme/app/actions/runs"
 LOG = "/repos/acme/app/actions/jobs/5/logs"
@@ -37,7 +38,7 @@ def _leads_to(kit: Kit, address: str) -> respx.Route:
 
 
 def _stored(kit: Kit, *answers: httpx.Response | Exception) -> respx.Route:
-    return kit.github.get(STORAGE).mock(side_effect=in_turn(*answers))
+    return kit.github.get(STORAGE.replace("logs.example", PUBLIC)).mock(side_effect=in_turn(*answers))
 
 
 async def test_a_filter_is_not_taken_at_its_word(kit: Kit) -> None:
@@ -74,6 +75,40 @@ async def test_a_log_is_asked_for_without_any_credential(kit: Kit) -> None:
     [request] = kit.sent(route)
     assert "authorization" not in request.headers
     assert not any(token in f"{request.url}{request.headers}" for token in kit.tokens)
+
+
+INNER = ["10.1.2.3", "192.168.0.9", "fd00::9"]
+NEVER = [
+    *["127.0.0.1", "::1", "169.254.169.254", "fe80::1", "0.0.0.0", "::", "224.0.0.1", "240.0.0.1", "100.64.0.1"],
+    *["::ffff:127.0.0.1", "2002:7f00:1::"],
+]
+
+
+async def test_a_log_is_read_from_the_very_address_that_was_looked_at(kit: Kit) -> None:
+    """The name is not asked for again: it could lead elsewhere by then."""
+    _leads_to(kit, STORAGE)
+    route = _stored(kit, httpx.Response(200, content=b"1 failed\n"))
+    assert await kit.host.job_log(REPO, 5, 100) == "1 failed\n"
+    [request] = kit.sent(route)
+    assert (request.url.host, request.headers["host"]) == (PUBLIC, "logs.example")
+    assert request.extensions["sni_hostname"] == "logs.example"
+
+
+@pytest.mark.parametrize("address", [*NEVER, *INNER])
+async def test_a_host_within_our_network_is_not_asked(kit: Kit, address: str) -> None:
+    _leads_to(kit, STORAGE)
+    for places in ([address], [PUBLIC, address]):
+        kit.places["logs.example"] = places
+        with pytest.raises(Unavailable, match="into the network that Forge runs in"):
+            await kit.host.job_log(REPO, 5, 100)
+
+
+@pytest.mark.parametrize("address", INNER)
+def test_the_logs_of_an_inner_github_may_be_inner_too(address: str) -> None:
+    assert allowed([address], ["10.0.0.1"]) == address
+    assert allowed([address], [PUBLIC]) is None
+    assert allowed([PUBLIC], ["10.0.0.1"]) == PUBLIC
+    assert [never for never in NEVER if allowed([never], ["10.0.0.1"]) or allowed([never], ["127.0.0.1"])] == []
 
 
 @pytest.mark.parametrize(

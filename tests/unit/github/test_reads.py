@@ -132,6 +132,17 @@ def test_the_cache_keeps_nothing_large_and_nothing_stale() -> None:
     assert cache.find(1, "a") is None
 
 
+def test_the_cache_is_bounded_by_its_bytes() -> None:
+    cache = EtagCache(max_bytes=2_000)
+    for url in "abcb":
+        cache.keep(1, url, Answer(200, {"etag": url}, b"x" * 900))
+    assert [url for url in "abc" if cache.find(1, url)] == ["b", "c"]
+    cache.keep(1, "d", Answer(200, {"etag": "d"}, b"x" * 100))
+    cache.keep(1, "b", Answer(404, {}, b""))
+    cache.keep(1, "e", Answer(200, {"etag": "e"}, b"x" * 1000))
+    assert [url for url in "abcde" if cache.find(1, url)] == ["c", "d", "e"]
+
+
 async def test_few_reads_are_under_way_at_once(kit: Kit) -> None:
     now, most, enough = 0, 0, asyncio.Event()
 
