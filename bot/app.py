@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -18,6 +18,7 @@ import migrations
 from agents.checks.toolbox import Toolbox
 from agents.models import Models
 from bot.clock import SystemClock
+from bot.connections import HEADER_SECONDS, connections
 from bot.github.host import GitHubHost
 from bot.github_limits import StoredBudget, StoredLimits
 from bot.health import Health
@@ -217,8 +218,14 @@ def _hide_own_secrets(settings: Settings) -> None:
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
         *provider_secrets(),
-        *([password] if (password := urlsplit(settings.database_url).password) else []),
+        *_passwords(settings.database_url),
     )
+
+
+def _passwords(url: str) -> Sequence[str]:
+    """The password in an address, as it stands there and as it is sent: it may be percent-encoded."""
+    password = urlsplit(url).password
+    return (password, unquote(password)) if password else ()
 
 
 async def _door(settings: Settings, clock: Clock, metrics: Metrics, patience: Patience, stack: AsyncExitStack) -> Door:
@@ -246,14 +253,16 @@ def application(running: Forge) -> web.Application:
 
 
 @asynccontextmanager
-async def served(running: Forge) -> AsyncGenerator[int]:
-    """Serve the HTTP surface; the port it is reached at. Who is served has missed deliveries sent again."""
-    # The signature is over the bytes as they came, so they are not decompressed.
-    runner = web.AppRunner(application(running), access_log=None, shutdown_timeout=5, auto_decompress=False)
+async def served(running: Forge, header_seconds: float = HEADER_SECONDS) -> AsyncGenerator[int]:
+    """Serve the HTTP surface; the port it is reached at. Who is served has missed deliveries sent again.
+
+    :param header_seconds: for the headers of a request to arrive.
+    """
+    runner = web.AppRunner(application(running), shutdown_timeout=5)
     await runner.setup()
     try:
         async with (
-            _listening(runner, running.settings) as port,
+            _listening(runner, running.settings, header_seconds) as port,
             _redelivering(running),  # not before, or they would be missed again
         ):
             yield port
@@ -262,12 +271,12 @@ async def served(running: Forge) -> AsyncGenerator[int]:
 
 
 @asynccontextmanager
-async def _listening(runner: web.AppRunner, settings: Settings) -> AsyncGenerator[int]:
+async def _listening(runner: web.AppRunner, settings: Settings, header_seconds: float) -> AsyncGenerator[int]:
     """Listen at the address of the settings; the port.
 
     :raises ConfigurationError: if that does not work.
     """
-    with closing(await _server(runner, settings)) as server:
+    with closing(await _server(runner, settings, header_seconds)) as server:
         try:
             yield int(server.sockets[0].getsockname()[1])
         finally:
@@ -281,15 +290,16 @@ async def _listening(runner: web.AppRunner, settings: Settings) -> AsyncGenerato
             await asyncio.sleep(_LAST_WORDS)
 
 
-async def _server(runner: web.AppRunner, settings: Settings) -> asyncio.Server:
+async def _server(runner: web.AppRunner, settings: Settings, header_seconds: float) -> asyncio.Server:
     """Take the address of the settings.
 
     :raises ConfigurationError: if that does not work.
     """
     assert runner.server is not None  # made by its setup
+    accept = connections(runner.server, header_seconds)
     host, port = settings.host, settings.port
     try:
-        return await asyncio.get_running_loop().create_server(runner.server, host, port, backlog=128)
+        return await asyncio.get_running_loop().create_server(accept, host, port, backlog=128)
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "it is no host name"
         raise ConfigurationError(

@@ -1,6 +1,7 @@
 """Attacks on the webhook door: forged, replayed, malformed, oversized, out of order (threat model, rows W)."""
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
@@ -122,6 +123,56 @@ async def test_t_w6_slow_body(told: Story) -> None:
     assert (await knock(door(told), b"{}", event="ping")).status == 202
     for answer in await asyncio.gather(*slow):
         assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+HEAD = b"POST /webhook HTTP/1.1\r\nHost: forge\r\n"
+
+
+async def test_t_w16_silent_or_dribbling_headers_are_not_waited_for(told: Story) -> None:
+    """Who sends no headers, or one byte of them after the other, is let go; so is who dribbles a second request."""
+    asked = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"
+    async with served(told.forge, header_seconds=1.0) as port:
+        lingering = [
+            *(_left_alone(port, b"") for _ in range(20)),
+            *(_left_alone(port, HEAD + b"X-Slow: ", drip=b"a" * 1000) for _ in range(20)),
+            *(_left_alone(port, asked, drip=HEAD + b"X-Slow: " + b"a" * 1000) for _ in range(20)),
+        ]
+        said = asyncio.gather(*lingering)
+        assert (await knock(f"http://127.0.0.1:{port}/webhook", b"{}", event="ping")).status == 202
+        async with asyncio.timeout(PATIENCE):
+            answers = await said
+    assert {answer.split(b"\r\n")[0] for answer in answers} == {b"", b"HTTP/1.1 200 OK"}
+
+
+async def test_t_w16_headers_that_are_none_get_one_line(told: Story, caplog: pytest.LogCaptureFixture) -> None:
+    port = urlsplit(door(told)).port or 0
+    with capture_logs() as logs:
+        for malformed in (HEAD + b"A b: c\r\n\r\n", HEAD + b"Content-Length: x\r\n\r\n"):
+            assert (await raw(port, malformed)).startswith(b"HTTP/1.0 400 ")
+    assert [each["event"] for each in logs if "malformed" in each["event"]] == ["http.malformed"] * 2
+    assert [each.message for each in caplog.records if each.exc_info] == []
+
+
+async def _left_alone(port: int, first: bytes, drip: bytes = b"") -> bytes:
+    """Send something and then byte by byte; what came until the server closed the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(first)
+    heard = bytearray()
+
+    async def listen() -> None:
+        with contextlib.suppress(ConnectionError):
+            while part := await reader.read(1000):
+                heard.extend(part)
+
+    listening = asyncio.create_task(listen())
+    for number in range(len(drip)):
+        if listening.done():
+            break
+        writer.write(drip[number : number + 1])
+        await asyncio.sleep(0.05)
+    await listening
+    writer.close()
+    return bytes(heard)
 
 
 async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
