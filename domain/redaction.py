@@ -104,6 +104,11 @@ def outgoing(text: str) -> str:
     return OWN(text)
 
 
+def holds_secret(text: str) -> bool:
+    """Whether there is a credential in a text, or was before it was masked."""
+    return _MARK in text or outgoing(text) != text
+
+
 def unquoted(finding: AnyFinding) -> AnyFinding:
     """The finding as it may be kept and shown: its message without secrets, and no fix that would hold one."""
     fix = finding.fix
@@ -112,9 +117,12 @@ def unquoted(finding: AnyFinding) -> AnyFinding:
     return finding.model_copy(update={"message": outgoing(finding.message), "fix": fix})
 
 
+_MARK = "[redacted: "
+
+
 def marker(kind: str) -> str:
     """What stands for a secret, e.g. ``[redacted: GitHub token]``."""
-    return f"[redacted: {kind}]"
+    return f"{_MARK}{kind}]"
 
 
 # --- values that are known ---------------------------------------------------------------------------------

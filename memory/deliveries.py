@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.redaction import OWN, outgoing
 from memory.database import Connection, Database, insert_new
 from memory.tables import DeliveryRow
 
@@ -36,6 +37,10 @@ _FAILED = f"{FAILED}: "  # how the reason of a failed delivery begins
 _AGAIN = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 _ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
+_IDENTIFIERS = frozenset(
+    {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "updated_at", "written_at"}
+)
+"""Fields of commands that nobody writes a credential into: the door has no time to look at them, too."""
 _LOOKED_UP = 500  # in one statement
 _INSERTS = {
     dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
@@ -61,7 +66,7 @@ def _values(delivery: Delivery) -> dict[str, Any]:
         "received_at": delivery.received_at,
         "outcome": "ignored" if delivery.command is None else "accepted",
         "reason": delivery.reason,
-        "command": delivery.command,
+        "command": _masked(delivery.command),
         "finished_at": delivery.received_at if delivery.command is None else None,
         "acts_once": delivery.acts_once,
     }
@@ -73,13 +78,23 @@ async def may_come_again(database: Database, guid: str) -> None:
         await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
 
 
+def _masked(value: Any) -> Any:
+    """A command without credentials in what people wrote, and without NUL, which PostgreSQL cannot keep."""
+    if isinstance(value, str):
+        return OWN(value.replace("\0", ""))
+    if isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
+        return {name: each if name in _IDENTIFIERS else _masked(each) for name, each in fields.items()}
+    return [_masked(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+
+
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
     """Record what became of an accepted delivery."""
     async with database.transaction() as session:
         await session.execute(
             update(DeliveryRow)
             .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
-            .values(reason=reason, finished_at=now)
+            .values(reason=outgoing(reason), finished_at=now)
         )
 
 

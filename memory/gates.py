@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, func, inspect, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +12,7 @@ from domain.events import EventType
 from domain.gates import Deciding, Gate, GateDecision, GateRequest, GateState
 from domain.ids import new_id
 from domain.money import NO_SLICE
+from domain.redaction import OWN
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from memory import grants, ledger
 from memory.database import Connection, Database, insert_new
@@ -234,7 +235,8 @@ async def _vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
 
 
 def _close(session: AsyncSession, row: GateRow, state: GateState, decision: GateDecision) -> None:
-    row.state, row.decision, row.decided_at = state.value, decision.model_dump(mode="json"), decision.at
+    told = cast(dict[str, Any], OWN.values(decision.model_dump(mode="json")))
+    row.state, row.decision, row.decided_at = state.value, told, decision.at
     _tell(session, row, _EVENTS[state], decision)
 
 
@@ -267,7 +269,7 @@ def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict
         "head_sha": run.head_sha,
         "name": request.name,
         "subject": request.subject,
-        "request": request.model_dump(mode="json"),
+        "request": OWN.values(request.model_dump(mode="json")),
         "state": GateState.waiting.value,
         "asked_at": now,
         "until": now + request.timeout,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import bindparam, func, insert, null, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Sender
 from domain.events import Event, EventType
 from domain.ids import new_id
+from domain.redaction import OWN
 from domain.runs import Phase, RepositoryRef, Run
 from domain.verdicts import Check
 from memory.database import TOLD, Connection, Database, number_in
@@ -46,7 +47,7 @@ def tell(
         source=source,
         type=kind,
         phase=phase,
-        payload=payload or {},
+        payload=cast(dict[str, Any], OWN.values(payload or {})),
         duration=duration,
         tokens=tokens,
         cost=cost,

@@ -12,7 +12,7 @@ from domain.commands import ObeyComment
 from domain.errors import CodeHostError
 from domain.findings import Finding
 from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
-from domain.redaction import outgoing
+from domain.redaction import holds_secret
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
 from memory import checkpoints, consolidation, dismissals, findings, memories, teaching
@@ -151,7 +151,7 @@ class Teaching:
         configured = await wanted(self._services, self._command.repository)
         if not configured.enabled:
             return memory_texts.switched_off()
-        if outgoing(text) != text:
+        if holds_secret(text):
             return memory_texts.holds_secret()
         command, cause = self._command, f"comment {self._command.comment.id}"
         where = (command.repository, command.number)

@@ -11,6 +11,7 @@ from domain.dependencies import DependencyChange, Vulnerability
 from domain.issues import Issue, IssueComment
 from domain.merging import CheckResult, MergeMethod, RequiredCheck
 from domain.pulls import Branch, PullRequest
+from domain.redaction import outgoing
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -116,7 +117,7 @@ class Pull(BaseModel):
         author = self.user or Account(id=GHOST_ID, login=GHOST_LOGIN)
         return PullRequest(
             number=self.number,
-            title=self.title,
+            title=outgoing(self.title),
             is_open=self.state == "open",
             is_draft=self.draft,
             head_sha=self.head.sha,
@@ -170,8 +171,8 @@ class IssueShown(_Written):
         names = (one if isinstance(one, str) else one.name for one in self.labels)
         return Issue(
             number=self.number,
-            title=self.title,
-            body=self.body or "",
+            title=outgoing(self.title),
+            body=outgoing(self.body or ""),
             is_open=self.state == "open",
             author_id=self.author_id,
             author_login=self.author_login,

@@ -60,3 +60,25 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(told: 
     told.reviews(pull)
     lines = {each["start_line"] for each in told.check(repository, head).annotations if "secret/" in each["title"]}
     assert lines == {3, 4, 8, 10}
+
+
+async def test_t_o7_what_people_write_is_masked_before_it_is_kept(told: Story) -> None:
+    """In a title, what is to be remembered and why a gate is rejected."""
+    title, memory, reason = (f"ghp_{some(36)}" for _ in range(3))
+    repository, alice = told.repository({"README.md": "# Shop\n"})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "admin")
+    await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title=f"Use {title}")
+    await told.rest()
+    await carol.comment(pull, f"/forge remember the token is {memory}\0")
+    await told.rest()
+    await carol.comment(pull, f"/forge reject security_findings it is {reason}")
+    await told.rest()
+    told.reviews(pull)
+    told.questions(pull)
+    assert "there is what looks like a credential in it" in told.answers(pull)[0].body
+    said = "".join(each.body for each in told.answers(pull) + told.questions(pull))
+    places = {"the database": stored(told.forge.settings.database_url), "what Forge said": said}
+    secrets = {"title": title, "memory": memory, "reason": reason}
+    assert [(place, name) for place, text in places.items() for name, each in secrets.items() if each in text] == []
