@@ -21,7 +21,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 
 from agents import wire
-from agents.models import LanguageModel
+from agents.models import LanguageModel, key_of
 from agents.prices import worst
 from agents.tokens import at_most
 from domain.money import Outcome, Receipt, Refusal, Reservation, Usage
@@ -106,7 +106,7 @@ class Caller:
                 return response
             pause = self._pause(response, attempt)
             if pause is None:
-                return _explained(self._model.name, response, attempt + 1)
+                return refused(self._model, response) or _explained(self._model.name, response, attempt + 1)
             await self._patience.sleep(pause)
         raise AssertionError("the last attempt has no pause")
 
@@ -175,6 +175,24 @@ def is_free(error: Exception) -> bool:
     if isinstance(error, ModelConnectionError):
         return error.phase in {"pool", "connect"}
     return isinstance(error, ModelHTTPError | UserError)
+
+
+def refused(model: LanguageModel, error: Exception) -> str | None:
+    """Why the provider will not let this model be asked, however often, and what to do; None if it is not that."""
+    status = error.status_code if isinstance(error, ModelHTTPError) else 0
+    match status:
+        case 404:
+            why = "its provider does not know this model"
+        case 403:
+            why = "its provider does not let this key use this model"
+        case 401:
+            key = key_of(model.name)
+            return f"{model.name} was refused: its provider does not accept the key (HTTP 401). " + (
+                f"Check {key}." if key else "Check the key of its provider."
+            )
+        case _:
+            return None
+    return f"{model.name} was refused: {why} (HTTP {status}). Name another one in {model.setting}."
 
 
 def _explained(name: str, error: Exception, attempts: int) -> str:

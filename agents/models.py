@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,18 @@ class LanguageModel:
     """A model that can be asked.
 
     :param notice: what people should know about its price.
+    :param setting: the setting of the operator that names it.
     """
 
     name: str
     model: Model
     price: Price = FREE
     notice: str | None = None
+    setting: str = "FORGE_FAST_MODEL"
+
+
+SETTINGS = {Task.strong: "FORGE_STRONG_MODEL", Task.fast: "FORGE_FAST_MODEL"}
+"""The operator's setting that names the model for a task."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Unusable:
 class Models:
     """The models of this installation, by task.
 
-    :param names: e.g. ``anthropic:claude-haiku-4-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
+    :param names: e.g. ``anthropic:claude-haiku-5-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
         ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
     :param prices: the operator's own, by name.
     :param environment: where the providers' keys are, under the names their SDKs read.
@@ -69,6 +75,7 @@ class Models:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     embeds: str | Embedding | None = None
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
+    _chosen: dict[Task, LanguageModel | Unusable] = field(default_factory=dict[Task, LanguageModel | Unusable])
 
     @classmethod
     def only(cls, model: LanguageModel) -> Models:
@@ -77,10 +84,12 @@ class Models:
 
     def choose(self, task: Task) -> LanguageModel | Unusable:
         """The model for a task."""
-        name = self.names[task]
-        if name not in self._known:
-            self._known[name] = language_model(name, self.prices, self.environment)
-        return self._known[name]
+        if task not in self._chosen:
+            name = self.names[task]
+            found = self._known.get(name) or language_model(name, self.prices, self.environment)
+            known = isinstance(found, LanguageModel)
+            self._chosen[task] = replace(found, setting=SETTINGS[task]) if known else found
+        return self._chosen[task]
 
     @cached_property
     def embedding(self) -> Embedding | Unusable | None:
@@ -146,6 +155,12 @@ _KEYS = {
     "openai-chat": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "ollama": ("OLLAMA_BASE_URL",),
 }
+
+
+def key_of(name: str) -> str | None:
+    """The name of the variable that holds the key for a model; None where Forge does not know it."""
+    key = _KEYS.get(name.partition(":")[0])
+    return None if key is None else key[0]
 
 
 def _provider(kind: str, environment: Mapping[str, str]) -> Provider[Any]:

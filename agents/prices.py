@@ -33,7 +33,7 @@ class Dearest:
 def price(name: str, own: Mapping[str, Fixed]) -> tuple[Price, str | None]:
     """The price of a model, and a notice where it is not a listed one.
 
-    :param name: e.g. ``anthropic:claude-haiku-4-5``.
+    :param name: e.g. ``anthropic:claude-haiku-5-5``.
     :param own: the operator's prices by name (``FORGE_MODEL_PRICES``), meant for what the list does not know.
     """
     provider, _, model = name.partition(":")

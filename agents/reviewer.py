@@ -6,14 +6,15 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.checks.run import run_checks, search_commits
 from agents.checks.toolbox import Toolbox
-from domain.changes import Change, NotLookedAt
-from domain.configuration import Configuration
+from domain.changes import Change, NotLookedAt, Touched
+from domain.configuration import Configuration, Reads
 from domain.dependencies import DependencyChange
 from domain.findings import Finding, Layer, place
-from domain.review import LayerReport, Review, Risk, RiskLevel
+from domain.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
 from safety.containment import Origin
 from safety.decision import CONCLUSIONS, decide
 from safety.eligibility import is_looked_at
+from safety.reading import by_name, is_all_read, unread
 from safety.risk import Author, assess, lacks_tests, reassess
 from workspace.objects import Code, Objects
 from workspace.passing import passing
@@ -23,7 +24,11 @@ PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 
 
 class Checked(BaseModel):
-    """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal."""
+    """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal.
+
+    :param touched: every changed file; one that the repository does not want looked at brings nothing that may run.
+    :param read_by: path at head → the linters of its language that read it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,16 +44,36 @@ class Checked(BaseModel):
     sandbox: str
     risk: Risk
     in_passing: tuple[Finding, ...] = ()  # credentials of commits that a later one took away
+    touched: tuple[Touched, ...] = ()
+    read_by: dict[str, tuple[str, ...]] = {}
+    if_unread: IfUnread = IfUnread.neutral
+
+    @property
+    def has_source(self) -> bool:
+        """Whether anything in it may run."""
+        return any(each.may_run for each in self.touched)
+
+    def wants_a_model(self, configuration: Configuration) -> bool:
+        """Whether a model reads it where one is set up: every change of source, whatever its risk."""
+        asked = configuration.review.model is not Reads.never
+        return asked and (self.has_source or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
-        """Whether layer 3 is due: above low risk, unless the repository does without it (SPEC A5)."""
-        return self.risk.level is not RiskLevel.low and configuration.review.model
+        """Whether a person is asked where no model can read it (SPEC A5)."""
+        match configuration.review.model:
+            case Reads.never:
+                return False
+            case Reads.always:
+                return self.has_source or self.risk.level is not RiskLevel.low
+            case Reads.auto:
+                return self.risk.level is not RiskLevel.low
 
 
 class ModelPart(BaseModel):
     """What layer 3 has to say.
 
     :param not_read: files that were looked at by the other layers, but not by the model.
+    :param read: paths of which it read everything that is new, at this head or an earlier one.
     :param gone: names of earlier findings of its own that it calls gone.
     """
 
@@ -57,6 +82,7 @@ class ModelPart(BaseModel):
     report: LayerReport
     findings: tuple[Finding, ...] = ()
     not_read: tuple[NotLookedAt, ...] = ()
+    read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
 
@@ -69,6 +95,7 @@ async def check(
     dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
     *,
     trusted: bool = False,
+    owned: bool = False,
 ) -> Checked:
     """Run layers 1 and 2.
 
@@ -76,6 +103,7 @@ async def check(
     :param code: where the content of the changed files comes from.
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
+    :param owned: Forge proposed it. Its run goes on once it is approved, so a person is asked about what nobody read.
     :raises CodeAccessError: if the content cannot be had; a tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison cannot be asked for.
     """
@@ -103,7 +131,20 @@ async def check(
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
         risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing, has_tests),
+        touched=tuple(_wanted(each, configuration) for each in change.touched),
+        read_by=dict(checked.read_by),
+        if_unread=_if_unread(configuration, owned),
     )
+
+
+def _wanted(file: Touched, configuration: Configuration) -> Touched:
+    """The file as far as it counts: what the repository leaves out asks for no reader."""
+    return file if is_looked_at(file.path, configuration.review.paths) else file.model_copy(update={"may_run": False})
+
+
+def _if_unread(configuration: Configuration, owned: bool) -> IfUnread:
+    said = configuration.review.unread
+    return IfUnread.ask if owned and said is IfUnread.neutral else said
 
 
 async def with_commits(
@@ -140,13 +181,17 @@ def without_model(checked: Checked, configuration: Configuration, missing: str |
 
     :param missing: why it cannot be asked although it should.
     """
-    if checked.needs_a_model(configuration):
-        risk = checked.risk.level.value
-        why = f"Risk is {risk}, so a model should have read the change: {missing or 'no model is set up.'}"
-        return ModelPart(report=LayerReport(layer=Layer.model, missing=why))
-    switched_off = checked.risk.level is not RiskLevel.low
-    note = "Switched off by the repository (review.model)." if switched_off else "Not needed: risk is low."
-    return ModelPart(report=LayerReport(layer=Layer.model, note=note))
+    layer = LayerReport(layer=Layer.model)
+    if configuration.review.model is Reads.never:
+        return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
+    why = missing or "no model is set up."
+    if not checked.needs_a_model(configuration):
+        note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
+        return ModelPart(report=layer.model_copy(update={"note": note}))
+    due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
+    if configuration.review.model is Reads.always:
+        due = "The repository wants a model to read every change of source (review.model: always)"
+    return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
 
 
 def draw(checked: Checked, model: ModelPart) -> Review:
@@ -155,7 +200,10 @@ def draw(checked: Checked, model: ModelPart) -> Review:
     risk = reassess(checked.risk, findings)
     layers = (*checked.layers, model.report)
     not_looked_at = (*checked.not_looked_at, *model.not_read)
-    verdict = decide(findings, risk, layers, not_looked_at)
+    touched = checked.touched or by_name(checked.paths)
+    read = {*checked.read_by, *model.read}
+    nobody = Unread(paths=unread(touched, read), then=checked.if_unread)
+    verdict = decide(findings, risk, layers, not_looked_at, unread=nobody)
     return Review(
         merge_base=checked.merge_base,
         head_sha=checked.head_sha,
@@ -165,6 +213,10 @@ def draw(checked: Checked, model: ModelPart) -> Review:
         findings=findings,
         layers=layers,
         not_looked_at=not_looked_at,
+        read_by=checked.read_by,
+        read_by_model=model.read,
+        unread=nobody,
+        is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,
         sandbox=checked.sandbox,
         risk=risk,

@@ -70,6 +70,7 @@ def settings(max_output_tokens: int, seconds: float, *, cached: bool = False) ->
         request_timeout=seconds,
         timeout=seconds,
         max_retries=0,  # repeating is ours: each repetition is reserved
+        thinking=False,  # or as little as the model can: thoughts count as output, which is measured for the answer
         cache={"messages": cached},
     )
 

@@ -58,7 +58,7 @@ cli.add_typer(memory, name="memory")
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config")
 errors = Console(stderr=True)
-_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
+_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
 
 
 def main() -> None:
@@ -232,7 +232,8 @@ def review(
     """Review a local repository against a revision, like a pull request.
 
     One line per finding where the output is no terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong input or
-    an error, 3 a person should look, 130 interrupted, 141 nobody read the output to its end.
+    an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 nobody read
+    the output to its end.
     """
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")

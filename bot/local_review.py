@@ -22,7 +22,7 @@ from pipeline import configuration
 from safety.risk import Author
 from workspace.local import HEAD, Local, local
 
-_NO_MODEL = "`forge review` asks no model; on GitHub one reads what is above low risk."
+_NO_MODEL = "`forge review` asks no model; on GitHub one reads every change of source, where it is set up."
 JSON_VERSION = 1
 """Of what `--json` prints; a change that a reader could stumble over raises it."""
 

@@ -11,6 +11,7 @@ from domain.neutral import visible
 from domain.paths import printable
 from domain.redaction import outgoing
 from domain.review import Review
+from safety.decision import UNREAD
 from safety.fixing import is_simple
 
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
@@ -35,6 +36,8 @@ def tell(console: Console, review: Review, problem: str | None, *, whole: bool) 
     _print(console, f"{'' if not whole else chr(10)}{_summary(review)}")
     for reason in review.reasons:
         _print(console, f"  {show(reason.text)}")
+        for path in reason.children if reason.code == UNREAD else ():
+            _print(console, f"    {show(path.text)}")
 
 
 def show(text: str) -> str:

@@ -59,8 +59,8 @@ class Installation(BaseSettings):
     dependency_cache: int = Field(default=5_000_000_000, ge=0)
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
-    strong_model: str = Field(default="anthropic:claude-sonnet-4-5", pattern=_MODEL)
-    fast_model: str = Field(default="anthropic:claude-haiku-4-5", pattern=_MODEL)
+    strong_model: str = Field(default="anthropic:claude-sonnet-5-5", pattern=_MODEL)
+    fast_model: str = Field(default="anthropic:claude-haiku-5-5", pattern=_MODEL)
     embedding_model: str | None = Field(default=None, pattern=_MODEL)
     model_prices: Annotated[dict[str, Fixed], NoDecode] = {}
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
@@ -303,7 +303,7 @@ def _explained(mistake: ErrorDetails) -> ConfigurationError:
         case "less_than_equal":
             what = f"it must be {limits['le']:g} or less"
         case "string_pattern_mismatch":
-            what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-4-5"
+            what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-5-5"
         case _:
             what = str(limits.get("error", mistake["msg"])).removeprefix("Value error, ")
     return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in README.md.")

@@ -74,6 +74,7 @@ class FileChange(BaseModel):
     additions: int = 0
     deletions: int = 0
     hunks: tuple[Hunk, ...] = ()
+    is_shown: bool = True  # by GitHub, which calls a file binary that holds a NUL byte
 
     @cached_property
     def added_lines(self) -> dict[int, str]:
@@ -90,7 +91,7 @@ class FileChange(BaseModel):
     def can_be_commented(self, start: int, end: int) -> bool:
         """Whether lines start–end (head, inclusive) lie inside one hunk, as GitHub demands of a comment."""
         first, last = self.shown_lines.get(start), self.shown_lines.get(end)
-        return first is not None and first == last and start <= end
+        return self.is_shown and first is not None and first == last and start <= end
 
     def head_line(self, base_line: int) -> int | None:
         """Where an unchanged line of the merge base stands at head; None if the change removed it."""
@@ -134,6 +135,7 @@ class Touched(BaseModel):
 
     ``path`` is at head, or where the file was if it is gone, with odd characters escaped.
     ``lines`` counts the added and the removed ones; None where nobody counted.
+    ``may_run`` is true where something is there at head that was not, and that may run or decide what is run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -142,6 +144,7 @@ class Touched(BaseModel):
     old_path: str | None = None
     is_gone: bool = False
     lines: int | None = None
+    may_run: bool = False
 
     @property
     def has_new_content(self) -> bool:
@@ -173,6 +176,11 @@ class Change(BaseModel):
         """The path of every file it touches; of a renamed one the old path, too, since it is gone from there."""
         both = (path for each in self.touched for path in (each.path, each.old_path) if path is not None)
         return tuple(dict.fromkeys(both))
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The paths at head of what is new and may run."""
+        return frozenset(each.path for each in self.touched if each.may_run)
 
     def file(self, path: str) -> FileChange | None:
         """The changed file with this path at head, if it is looked into."""

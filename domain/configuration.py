@@ -21,6 +21,7 @@ from pydantic import (
 from domain import conditions, globs
 from domain.condition_syntax import LANGUAGE
 from domain.gates import STANDARD
+from domain.review import IfUnread
 from domain.runs import Phase
 
 LONGEST_WAIT = timedelta(days=30)
@@ -136,6 +137,26 @@ class Forks(StrEnum):
     ignore = "ignore"  # not reviewed unless a person asks
 
 
+class Reads(StrEnum):
+    """When a model reads a change."""
+
+    auto = "auto"  # where one is set up: every change of source
+    always = "always"  # the same, and without one a person is asked
+    never = "never"
+
+
+def _reads(value: object) -> object:
+    """`true` and `false` are what this key was before it had names."""
+    return {True: Reads.auto, False: Reads.never}[value] if isinstance(value, bool) else value
+
+
+WhenRead = Annotated[
+    Reads,
+    BeforeValidator(_reads),
+    WithJsonSchema({"anyOf": [{"enum": [*Reads]}, {"type": "boolean"}]}),
+]
+
+
 class Linter(Section):
     """A linter that prints SARIF 2.1.0 on standard output.
 
@@ -171,8 +192,17 @@ class ReviewSettings(Section):
     max_comments: int = Field(
         default=25, ge=0, le=100, description="Inline comments per review; the check lists the rest."
     )
-    model: bool = Field(
-        default=True, description="Let a model read what is above low risk. Without it layers 1 and 2 decide."
+    model: WhenRead = Field(
+        default=Reads.auto,
+        description="`auto`: where a model is set up, it reads every change of source; without one, a change of medium "
+        "risk or above asks for a person. `always`: without a model every change of source asks for a person. `never`: "
+        "no code is sent to a model, and layers 1 and 2 decide. `true` means `auto`, `false` means `never`.",
+    )
+    unread: IfUnread = Field(
+        default=IfUnread.neutral,
+        description="What becomes of a change in which nothing was found, with source that no linter of its language "
+        "and no model read. `neutral`: the check is neutral and names it. `ask`: a person is asked. `approve`: the "
+        "check succeeds and names it. It is never approved, fixed or merged unasked.",
     )
     never_send: Globs = Field(default=(), description="Files whose content no model provider gets to see.")
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")

@@ -1,4 +1,4 @@
-"""What a path says about a file: whether it is source, a test and of what, or a list of dependencies."""
+"""What a path says about a file: whether it is source, may run, is a test and of what, or lists dependencies."""
 
 import re
 from pathlib import PurePosixPath
@@ -16,6 +16,28 @@ _LOCK_NAMES = """
     podfile.lock package.resolved packages.lock.json gradle.lockfile flake.lock conan.lock .terraform.lock.hcl
 """
 _LOCKS = frozenset(_LOCK_NAMES.split())
+
+_DOCUMENT_SUFFIXES = "md markdown rst txt adoc asciidoc po pot"
+_DOCUMENT_FILES = """
+    license licence copying notice authors contributors maintainers changelog readme
+    .gitignore .gitkeep .keep .mailmap .editorconfig
+"""
+_DATA_SUFFIXES = """
+    csv tsv geojson jsonl ndjson parquet snap golden map lock sum sqlite svg
+    png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf
+    woff woff2 ttf otf eot doc docx xls xlsx ppt pptx
+"""
+_TEXT_SUFFIXES = """
+    py pyi pyx pyw js jsx mjs cjs ts tsx mts cts vue svelte astro go rs java kt kts rb php phtml cs csx fs vb
+    c cc cpp cxx h hh hpp m mm swift scala clj ex exs erl hs ml lua pl pm r jl dart groovy gradle sol
+    sh bash zsh fish ksh ps1 psm1 psd1 bat cmd vbs wsf hta sql html htm xhtml css scss less xml xsl json json5
+    yml yaml toml ini cfg conf properties env tf hcl proto graphql cmake mk gemspec ipynb
+"""
+_TEXT_FILES = "dockerfile makefile gnumakefile jenkinsfile rakefile gemfile vagrantfile procfile"
+_DOCUMENTS, _DOCUMENT_NAMES = frozenset(_DOCUMENT_SUFFIXES.split()), frozenset(_DOCUMENT_FILES.split())
+_DATA = frozenset(_DATA_SUFFIXES.split())
+_TEXT, _TEXT_NAMES = frozenset(_TEXT_SUFFIXES.split()), frozenset(_TEXT_FILES.split())
+_RUN_ALL_THE_SAME = frozenset({"cmakelists.txt", "constraints.txt"})
 
 _MARKS_A_TEST = re.compile(r"^test_|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
@@ -40,6 +62,33 @@ def is_test(path: str) -> bool:
 def is_source(path: str) -> bool:
     """Whether a path looks like code of a program, tests included."""
     return _SOURCE.search(path) is not None
+
+
+def is_document(path: str) -> bool:
+    """Whether people read this file and nothing runs it; a list of dependencies is none, whatever it is called."""
+    name = PurePosixPath(path.lower())
+    if name.name in _RUN_ALL_THE_SAME or is_manifest(path):
+        return False
+    return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
+
+
+def may_run(path: str) -> bool:
+    """Whether a file of this name may be run, or may decide what is run.
+
+    Everything is taken to that is known to be neither a document nor mere data: a name nobody has heard of, too.
+    """
+    return not (is_document(path) or is_lock(path) or is_data(path))
+
+
+def is_data(path: str) -> bool:
+    """Whether programs only show or store what is in a file of this name."""
+    return PurePosixPath(path.lower()).suffix[1:] in _DATA
+
+
+def runs_as_text(path: str) -> bool:
+    """Whether a file of this name is text that programs run or obey, also where a byte in it makes it look binary."""
+    name = PurePosixPath(path.lower())
+    return name.suffix[1:] in _TEXT or name.name in _TEXT_NAMES or is_source(path)
 
 
 def is_manifest(path: str) -> bool:

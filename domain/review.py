@@ -45,6 +45,27 @@ class Decision(StrEnum):
     approve = "approve"
     request_changes = "request_changes"
     require_human = "require_human"
+    unread = "unread"  # nothing was found, and there is source that nobody read: no approval
+
+
+class IfUnread(StrEnum):
+    """What becomes of a review in which nothing was found, where nobody read all of the source."""
+
+    neutral = "neutral"  # the check is neutral and names it
+    ask = "ask"  # a person is asked
+    approve = "approve"  # the check succeeds all the same, and names it
+
+
+class Unread(BaseModel):
+    """The source that neither a linter of its language nor a model read, by its paths at head."""
+
+    model_config = ConfigDict(frozen=True)
+
+    paths: tuple[str, ...] = ()
+    then: IfUnread = IfUnread.neutral
+
+
+NOTHING_UNREAD = Unread()
 
 
 class ToolRun(BaseModel):
@@ -75,9 +96,10 @@ class LayerReport(BaseModel):
 
 
 class Conclusion(StrEnum):
-    """Conclusions of a check run that Forge uses; ``neutral`` and ``skipped`` would satisfy a required check."""
+    """Conclusions of a check run that Forge uses. ``neutral`` satisfies a required check as ``success`` does."""
 
     success = "success"
+    neutral = "neutral"
     failure = "failure"
     action_required = "action_required"
     cancelled = "cancelled"
@@ -101,6 +123,10 @@ class Review(BaseModel):
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[NotLookedAt, ...]
+    read_by: dict[str, tuple[str, ...]] = {}  # path at head → the linters of its language that read it
+    read_by_model: tuple[str, ...] = ()  # paths at head of which a model read all that is new, at this head or before
+    unread: Unread = NOTHING_UNREAD
+    is_all_read: bool = False  # every changed file was read, as acts that nobody asked for need it
     changed: tuple[str, ...] = ()  # every changed path, also those that were not looked at
     sandbox: str = ""  # where the tools ran
     risk: Risk

@@ -205,6 +205,11 @@ def _title(review: Review) -> str:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
         return _asking(review)
+    if review.decision is Decision.unread:
+        nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
+        return (
+            f"{_count(len(review.findings), 'remark')}, and {nobody}" if review.findings else f"Not approved: {nobody}"
+        )
     if any(reason.code == "gate.approved" for reason in review.reasons):
         return (
             f"Approved by a person, with {_count(len(review.findings), 'finding')}" if review.findings else _BY_PERSON
@@ -245,7 +250,7 @@ def _next(review: Review) -> str:
     if "layer.missing" in codes:
         return (
             "have a person review this change. To let layers 1 and 2 be enough, "
-            "set `review: {model: false}` in `.github/forge.yml` on the default branch."
+            "set `review: {model: never}` in `.github/forge.yml` on the default branch."
         )
     if "gate.unasked" in codes:
         return "wait a moment: what was not asked while findings blocked is asked now."
@@ -253,6 +258,11 @@ def _next(review: Review) -> str:
         return "somebody who may decides at the gate below: with its buttons, or with a comment."
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
+    if review.decision is Decision.unread:
+        return (
+            "have a person read what is named above; nothing was found in the rest. With a model set up, or with a "
+            "linter of its language (`review.linters` in `.github/forge.yml`), Forge reads it, too."
+        )
     if "gate.approved" in codes and review.findings:
         return "merge when you are ready, and keep the conditions. What was accepted stands below."
     return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."

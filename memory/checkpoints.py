@@ -198,10 +198,12 @@ async def sent_back(database: Database, run: Run) -> Sequence[Bounce]:
         return [] if row is None else _bounces(row)
 
 
-async def disagreeing(database: Database, run: Run) -> Sequence[int]:
-    """Other pull requests whose newest run on the same head does not let it pass, under the same name of check.
+async def disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
+    """Other pull requests whose newest run on the same head is no success, under the same name of check.
 
     What was closed or superseded, and what the configuration leaves out, holds nothing back.
+
+    :returns: number → `neutral` where nothing was found and nobody read all of it; else `action_required`.
     """
     query = (
         select(RunRow.number, RunRow.state, RunRow.reason, CheckpointRow.output)
@@ -217,15 +219,21 @@ async def disagreeing(database: Database, run: Run) -> Sequence[int]:
     )
     async with database.transaction() as session:
         newest = {row.number: row for row in await session.execute(query)}
-    return [number for number, row in newest.items() if _holds_back(row.state, row.reason, row.output)]
+    said = {number: _said(row.state, row.reason, row.output) for number, row in newest.items()}
+    return {number: conclusion for number, conclusion in said.items() if conclusion is not None}
 
 
-def _holds_back(state: str, reason: str, output: dict[str, Any] | None) -> bool:
+def _said(state: str, reason: str, output: dict[str, Any] | None) -> Conclusion | None:
+    """What speaks against a head; None for nothing."""
     if reason in {ReasonCode.closed.value, ReasonCode.superseded.value, ReasonCode.excluded.value}:
-        return False
-    if state == RunState.completed.value:
-        return output is not None and output["conclusion"] != Conclusion.success.value
-    return True
+        return None
+    if state != RunState.completed.value:
+        return Conclusion.action_required
+    passed = None if output is None else _PASSED.get(output["conclusion"], Conclusion.action_required)
+    return None if passed is Conclusion.success else passed
+
+
+_PASSED = {each.value: each for each in (Conclusion.success, Conclusion.neutral)}
 
 
 async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:

@@ -44,7 +44,7 @@ async def begun(services: Services, run: Run) -> Settings:
     unread = await memory_file.problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
     asked = run.trigger is not Trigger.pull_request
-    wanted = asked or await _is_own(services, run, pull_request)
+    wanted = asked or await is_own(services, run, pull_request)
     reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=wanted)
     return Settings(
         configuration=loaded.configuration,
@@ -90,7 +90,7 @@ async def configured(services: Services, run: Run) -> Loaded:
     )
 
 
-async def _is_own(services: Services, run: Run, pull_request: PullRequest) -> bool:
+async def is_own(services: Services, run: Run, pull_request: PullRequest) -> bool:
     """Whether Forge proposed it, because a person asked for that."""
     if not pull_request.author_is_bot or pull_request.is_from_fork(run.repository.id):
         return False

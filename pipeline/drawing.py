@@ -10,7 +10,7 @@ from domain.errors import CommitGone
 from domain.runs import Run
 from memory import checkpoints, dismissals, findings, runs
 from pipeline import configuration, memory_file
-from pipeline.beginning import Settings, configured
+from pipeline.beginning import Settings, configured, is_own
 from pipeline.config_check import ConfigCheck, config_check
 from pipeline.heeding import heeded
 from pipeline.services import Services
@@ -47,6 +47,7 @@ class Drawing:
             settings.configuration,
             author,
             lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
+            owned=await is_own(services, run, settings.pull_request),
         )
         searched = await reviewer.with_commits(checked, mirror, services.toolbox, settings.configuration, author)
         return searched.model_dump(mode="json")

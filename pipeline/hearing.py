@@ -18,7 +18,7 @@ from agents.model_review.questions import plain
 from agents.models import LanguageModel, Task, Unusable
 from domain import hearing_texts, replies
 from domain.commands import HearComment
-from domain.configuration import Configuration
+from domain.configuration import Configuration, Reads
 from domain.errors import CodeAccessError, ForgeError
 from domain.events import EventType
 from domain.findings import Finding
@@ -183,7 +183,7 @@ class Hearing:
             configuration=configuration,
             finding=carried.get(command.comment.thread or 0),
             teaches=authorise(Dismiss(reason="said in words"), standing.facts) is None,
-            is_due=configuration.review.model and not standing.facts.needs_ok and replied < MOST,
+            is_due=configuration.review.model is not Reads.never and not standing.facts.needs_ok and replied < MOST,
         )
         return known.model_dump(mode="json")
 

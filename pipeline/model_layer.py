@@ -24,7 +24,7 @@ from agents.models import LanguageModel, Task, Unusable
 from agents.reviewer import Checked, ModelPart, within, without_model
 from agents.told import Told
 from domain.changes import Change, FileChange, FileVersions, NotLookedAt
-from domain.configuration import Configuration
+from domain.configuration import Configuration, Reads
 from domain.errors import CodeAccessError
 from domain.findings import Finding, Layer, place
 from domain.gates import digest
@@ -48,9 +48,11 @@ class Prepared(BaseModel):
 
     :param carried: findings of earlier heads on lines that are as they were: they stand.
     :param changed: findings of earlier heads whose lines were changed: they are judged again.
+    :param known: paths of which everything was read at earlier heads, and nothing is new now.
     """
 
     plan: Plan
+    known: tuple[str, ...] = ()
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()
 
@@ -94,10 +96,11 @@ class ModelLayer:
     async def read(self, checked: Checked) -> ModelPart:
         """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
 
-        It is also asked, at any risk, where it has to say whether what it found earlier is gone.
+        It is also asked, whatever was changed, where it has to say whether what it found earlier is gone.
         """
         standing = _Standing.model_validate(await self._journal.step("earlier findings", self._earlier)).findings
-        if not checked.needs_a_model(self._configuration) and not (standing and self._configuration.review.model):
+        may_read = self._configuration.review.model is not Reads.never
+        if not checked.wants_a_model(self._configuration) and not (standing and may_read):
             return without_model(checked, self._configuration, None)
         model = self._services.models.choose(Task.fast)
         missing = model.reason if isinstance(model, Unusable) else None
@@ -137,13 +140,14 @@ class ModelLayer:
         """What to ask: on a push only about what is new, and whether what is gone from its line is gone."""
         change, versions = await self._code(checked)
         previous = await self._previous()
-        since = None if previous is None else await self._since(previous)
+        since = None if previous is None else await self._since(previous, checked)
         standing = [] if previous is None or since is None else _standing(previous)
         carried = [] if since is None else [kept for f in standing if (kept := _carried(f, since)) is not None]
         ids = {finding.id for finding in carried}
         changed = [f for f in standing if f.id not in ids and f.path in versions]
+        read: set[str] = set() if previous is None or since is None else _read_before(previous, change, since)
         plan = questions(
-            change if since is None else narrowed(change, since),
+            change if since is None else narrowed(change, since, read),
             versions,
             (*checked.findings, *carried),
             intent=Intent(title=self._pull_request.title),
@@ -151,7 +155,14 @@ class ModelLayer:
             never_send=self._configuration.review.never_send,
             redact=outgoing,
         )
-        prepared = Prepared(plan=plan, carried=tuple(place(f, change) for f in carried), changed=tuple(changed))
+        asked = {path for question in plan.questions for path in question.lines}
+        unasked = asked | {entry.path for entry in plan.not_read}
+        prepared = Prepared(
+            plan=plan,
+            carried=tuple(place(f, change) for f in carried),
+            changed=tuple(changed),
+            known=tuple(sorted(read - unasked)),
+        )
         return prepared.model_dump(mode="json")
 
     async def _as_they_were(
@@ -205,10 +216,16 @@ class ModelLayer:
         )
         return None if found is None or found.head_sha == self._run.head_sha else found
 
-    async def _since(self, previous: Review) -> Change | None:
-        """What changed since the last reviewed head; None if that head is not to be had any more."""
+    async def _since(self, previous: Review, checked: Checked) -> Change | None:
+        """What changed since the last reviewed head; None if that head is not to be had any more.
+
+        Nor where it was compared with something else, as before a change of the base: then more than that is new.
+        """
+        mirror = await self._mirror()
         try:
-            return await (await self._mirror()).change(previous.head_sha, self._run.head_sha)
+            if await mirror.merge_base(previous.merge_base, checked.merge_base) != previous.merge_base:
+                return None
+            return await mirror.change(previous.head_sha, self._run.head_sha)
         except CodeAccessError:
             return None
 
@@ -231,9 +248,15 @@ class ModelLayer:
             cost=sum(answer.cost for answer in answers),
         )
         report = LayerReport(layer=Layer.model, tools=(asked,), note=model.notice)
+        if not answers:
+            report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
         there = [_unplaced(finding) for finding in prepared.changed if finding.id not in gone]
         return ModelPart(
-            report=report, findings=(*prepared.carried, *there, *kept), not_read=not_read, gone=tuple(gone)
+            report=report,
+            findings=(*prepared.carried, *there, *kept),
+            not_read=not_read,
+            read=_read(prepared, answers),
+            gone=tuple(gone),
         )
 
 
@@ -241,6 +264,27 @@ _NEEDS_OK = (
     "this is a stranger's head. A person with write access looks at it and writes `/forge review`; "
     "that is the ok for this head alone."
 )
+
+
+def _read(prepared: Prepared, answers: Sequence[Answer]) -> tuple[str, ...]:
+    """The paths of which the model read everything that is new: all their parts, to the end of each line."""
+    pairs = list(zip(prepared.plan.questions, answers, strict=False))  # the second look reads nothing new
+    asked = {path for question, _ in pairs for path in question.lines}
+    lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
+    cut = {path for question, _ in pairs for path in question.cut}
+    return tuple(sorted({*prepared.known, *(asked - lost - cut)}))
+
+
+def _read_before(previous: Review, change: Change, since: Change) -> set[str]:
+    """The files of a change of which the model had read everything at the last reviewed head, by their paths now.
+
+    Not those of which nobody can tell what changed since: the attributes of that head, which are the author's, may
+    call them generated.
+    """
+    read = set(previous.read_by_model)
+    names = {file.path: file.old_path or file.path for file in since.files}
+    dark = {each.path for each in since.touched if each.lines is None}
+    return {file.path for file in change.files if names.get(file.path, file.path) in read and file.path not in dark}
 
 
 def _taught(finding: Finding, lessons: Sequence[Memory]) -> Finding:

@@ -192,6 +192,7 @@ def _outcome(run: Run, review: Review | None) -> Reviewed:
 
 _OUTCOMES = {
     Conclusion.success: Reviewed.approved,
+    Conclusion.neutral: Reviewed.person,  # nobody read all of it: no approval
     Conclusion.failure: Reviewed.changes,
     Conclusion.action_required: Reviewed.person,
     Conclusion.cancelled: Reviewed.pending,

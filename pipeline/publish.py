@@ -312,11 +312,13 @@ class Publisher:
 
         So a head passes only where nothing speaks against it, in whichever pull request that was asked.
         """
-        if conclusion is not Conclusion.success:
+        if conclusion not in {Conclusion.success, Conclusion.neutral}:  # GitHub lets both pass
             return conclusion, text
-        for number in await checkpoints.disagreeing(self.database, run):
-            if (await self.host.pull_request(run.repository, number)).is_open:
-                return Conclusion.action_required, texts.same_head(number, text)
+        others = await checkpoints.disagreeing(self.database, run)
+        for against in (Conclusion.action_required, Conclusion.neutral):
+            for number in (number for number, said in others.items() if against is said is not conclusion):
+                if (await self.host.pull_request(run.repository, number)).is_open:
+                    return against, texts.same_head(number, text)
         return conclusion, text
 
     async def answer(self, command: ObeyComment, guid: str, answers: Sequence[Answer]) -> None:

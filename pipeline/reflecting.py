@@ -18,7 +18,7 @@ from agents.asking import Answer, ask
 from agents.models import LanguageModel, Task, Unusable
 from agents.reflection import Reflection, ReflectionQuestion
 from domain.admission import admitted
-from domain.configuration import Configuration
+from domain.configuration import Configuration, Reads
 from domain.errors import ForgeError, Superseded
 from domain.gates import digest
 from domain.globs import matches
@@ -239,7 +239,7 @@ class Reflecting:
 def _is_enabled(configuration: Configuration, run: Run) -> bool:
     """Whether Forge learns here; where no model reads changes, none reads what became of them either."""
     learns = configuration.memory.enabled and configuration.memory.max > 0
-    return learns and (run.is_of_issue or configuration.review.model)
+    return learns and (run.is_of_issue or configuration.review.model is not Reads.never)
 
 
 def _sendable(bounce: Bounce, configuration: Configuration) -> Bounce:

@@ -40,6 +40,7 @@ class Scene:
             risk=self.review.risk.level,
             touches_protected=touches,
             from_fork=self.live.is_from_fork(self.run.repository.id),
+            is_all_read=self.review.is_all_read,
         )
 
     def with_checks(self, checks: Standing) -> ActFacts:

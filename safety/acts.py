@@ -38,6 +38,7 @@ class ActFacts:
     :param checks_green: every required check of this head succeeded.
     :param asked: a person who may asked for it.
     :param is_simple: it corrects nothing but formatting and simple lint.
+    :param is_all_read: a linter of its language or a model read every changed file.
     """
 
     risk: RiskLevel | None = None
@@ -46,6 +47,7 @@ class ActFacts:
     checks_green: bool = False
     asked: bool = False
     is_simple: bool = False
+    is_all_read: bool = False
 
 
 NOTHING_KNOWN = ActFacts()
@@ -137,6 +139,11 @@ def _no_protected_paths(level: int, facts: ActFacts) -> _Found:
     return _Found(not facts.touches_protected, "ladder.protected_paths", f"it {touched} protected paths")
 
 
+def _all_read(level: int, facts: ActFacts) -> _Found:
+    whole = "every changed file was read" if facts.is_all_read else "not every changed file was read"
+    return _Found(facts.is_all_read, "ladder.unread", f"{whole} by a linter of its language or a model")
+
+
 def _no_fork(level: int, facts: ActFacts) -> _Found:
     where = "in a fork" if facts.from_fork else "in this repository"
     return _Found(not facts.from_fork, "ladder.fork", f"its head is {where}")
@@ -162,9 +169,9 @@ def _never(level: int, facts: ActFacts) -> _Found:
 
 _RULES: Mapping[Act, tuple[_Rule, ...]] = {
     Act.comment: (_from_or_asked(1),),
-    Act.auto_fix: (_from(2), _low_risk, _no_protected_paths, _no_fork, _simple),
-    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _no_fork, _checks_green),
-    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _no_fork, _checks_green),
+    Act.auto_fix: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _simple),
+    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
     Act.staging_deploy: (_from(3), _low_risk, _no_protected_paths),
     Act.open_draft_pr: (_from(1), _asked),
     Act.production_deploy: (_never,),

@@ -5,15 +5,21 @@ from dataclasses import dataclass
 
 from domain.changes import NotLookedAt
 from domain.findings import Finding, RawFinding, Severity
-from domain.review import Conclusion, Decision, LayerReport, Risk, RiskLevel
+from domain.review import NOTHING_UNREAD, Conclusion, Decision, IfUnread, LayerReport, Risk, RiskLevel, Unread
 from domain.verdicts import Reason
 
 CONCLUSIONS = {
     Decision.approve: Conclusion.success,
     Decision.request_changes: Conclusion.failure,
     Decision.require_human: Conclusion.action_required,
+    Decision.unread: Conclusion.neutral,
 }
 """CONTRACT, checks and conclusions."""
+
+UNREAD = "source.unread"
+"""The reason that names source which nobody read."""
+
+_NAMED = 20  # paths that nobody read
 
 
 @dataclass(frozen=True)
@@ -30,19 +36,24 @@ def decide(
     layers: Sequence[LayerReport],
     not_looked_at: Sequence[NotLookedAt],
     in_history: Sequence[Finding] = (),
+    unread: Unread = NOTHING_UNREAD,
 ) -> Verdict:
-    """What the review decides (SPEC A4, A5). Nothing that failed or is missing counts as an approval.
+    """What the review decides (SPEC A4, A5). Nothing that failed, is missing or was not read counts as an approval.
 
     :param layers: every layer that was required or ran.
     :param in_history: credentials of earlier heads for which nobody has answered yet.
+    :param unread: source that nobody read, and what the repository wants done about that.
     """
     changes = _blocking(findings)
     human = (*_exposed(in_history), *_human(risk, layers, not_looked_at))
+    nobody = _nobody(unread, findings, layers)
     if changes:
-        return Verdict(Decision.request_changes, (*changes, *human))
-    if human:
-        return Verdict(Decision.require_human, human)
-    return Verdict(Decision.approve, (_calm(findings, risk),))
+        return Verdict(Decision.request_changes, (*changes, *human, *nobody))
+    if human or (nobody and unread.then is IfUnread.ask):
+        return Verdict(Decision.require_human, (*human, *nobody))
+    if nobody and unread.then is IfUnread.neutral:
+        return Verdict(Decision.unread, nobody)
+    return Verdict(Decision.approve, (_calm(findings, risk), *nobody))
 
 
 def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
@@ -101,6 +112,24 @@ def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
         return ()
     children = tuple(Reason(code="unseen", text=f"{entry.path}: {entry.reason}") for entry in unseen)
     return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
+
+
+def _nobody(unread: Unread, findings: Sequence[RawFinding], layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
+    """What was not read, by name: that tools found nothing says nothing about it."""
+    if not unread.paths:
+        return ()
+    number, left = len(unread.paths), len(unread.paths) - _NAMED
+    ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
+    found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
+    whose = (
+        "1 file of source was read by no linter of its language"
+        if number == 1
+        else (f"{number:,} files of source were read by no linter of their language")
+    )
+    text = f"{found}; {whose} and by no model"
+    named = [Reason(code="unread", text=path) for path in unread.paths[:_NAMED]]
+    more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
+    return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
 
 
 def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:

@@ -84,7 +84,7 @@ def answered(review: Review, gates: Sequence[Gate]) -> Review:
         accepted = {finding.fingerprint for finding in critical}
         reasons.append(_said(gate))
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
-    verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history)
+    verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history, review.unread)
     decision = verdict.decision
     base = _else(review) if accepted and decision is Decision.approve else verdict.reasons
     gate = approved.get(("human_review", _codes(verdict.reasons)))

@@ -34,7 +34,7 @@ def with_dismissals(review: Review, dismissed: Collection[str], past: History = 
     risk = reassess(review.risk, findings)
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
-    verdict = decide(findings, risk, review.layers, review.not_looked_at, in_history)
+    verdict = decide(findings, risk, review.layers, review.not_looked_at, in_history, review.unread)
     return review.model_copy(
         update={
             "findings": findings,

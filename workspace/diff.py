@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from domain import paths
 from domain.changes import ChangeStatus, FileChange, Hunk, Touched
 
-REGULAR = frozenset({"100644", "100755", "100664"})
+EXECUTABLE = "100755"
+REGULAR = frozenset({"100644", EXECUTABLE, "100664"})
 MODULE = "160000"
 LINK = "120000"
 ABSENT = "000000"
@@ -192,10 +193,11 @@ def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tupl
     return body, at
 
 
-def touched(entry: Entry, lines: int | None) -> Touched:
+def touched(entry: Entry, lines: int | None, *, may_run: bool) -> Touched:
     """The name of an entry and how much it changes.
 
     :param lines: that it adds and removes, if they were counted.
+    :param may_run: it brings something that may run, see ``Touched``.
     """
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
     return Touched(
@@ -203,11 +205,15 @@ def touched(entry: Entry, lines: int | None) -> Touched:
         old_path=printable(entry.old_path) if entry.old_path != entry.path else None,
         is_gone=entry.letter == "D",
         lines=0 if is_same else lines,
+        may_run=may_run,
     )
 
 
-def file_change(entry: Entry, patch: Patch) -> FileChange:
-    """The change of one text file."""
+def file_change(entry: Entry, patch: Patch, *, is_shown: bool = True) -> FileChange:
+    """The change of one text file.
+
+    :param is_shown: GitHub shows its diff.
+    """
     marks = [line[:1] for hunk in patch.hunks for line in hunk.lines]
     return FileChange(
         path=entry.path.decode(),
@@ -220,6 +226,7 @@ def file_change(entry: Entry, patch: Patch) -> FileChange:
         additions=marks.count("+"),
         deletions=marks.count("-"),
         hunks=patch.hunks,
+        is_shown=is_shown,
     )
 
 

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from domain.changes import Change, FileChange, FileVersions
 from domain.errors import CodeAccessError
@@ -20,10 +20,13 @@ from workspace.diff import (
     printable,
     touched,
 )
+from workspace.encoding import in_utf8, looks_binary
 from workspace.git import MEGABYTE, Git, TooLarge, Unrelated
 from workspace.selection import (
     CLAIMS_GENERATED,
+    brings_what_runs,
     choose,
+    is_script,
     is_vendored,
     rename_candidates,
     skipped_by_content,
@@ -57,6 +60,21 @@ class Code(Protocol):
     async def has_tests(self, tree: str) -> bool:
         """Whether a commit or tree holds a test of its own."""
         ...
+
+
+class _Readable(NamedTuple):
+    """What the contents say about entries.
+
+    :param recoded: blob → its text in UTF-8, where it is text in another encoding.
+    :param scripts: names of files that say which program runs them.
+    :param unshown: names of files that GitHub takes for binary.
+    """
+
+    look: list[Entry]
+    skipped: list[Skipped]
+    recoded: dict[str, bytes]
+    scripts: set[bytes]
+    unshown: set[bytes]
 
 
 class Objects:
@@ -98,23 +116,29 @@ class Objects:
         if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
             sizes |= await self._sizes(unknown)
         look, too_large = within_sizes(look, sizes, limits, self.absent)
-        look, unreadable = await self._readable(look, attributes)
-        files, too_long = within_diff(look, await self._patches(look), limits)
+        read = await self._readable(look, attributes)
+        patches = await self._patches(read.look, read.recoded)
+        files, too_long = within_diff(read.look, patches, limits, read.unshown)
         lines = {file.path.encode(): file.additions + file.deletions for file in files}
         places = {entry.path: place for place, entry in enumerate(entries)}
         return Change(
             merge_base=merge_base,
             head_sha=head,
             files=tuple(sorted(files, key=lambda file: places[file.path.encode()])),
-            not_looked_at=summarised([*skipped, *too_large, *unreadable, *too_long], limits),
+            not_looked_at=summarised([*skipped, *too_large, *read.skipped, *too_long], limits),
             total_files=len(entries),
             additions=sum(file.additions for file in files),
             deletions=sum(file.deletions for file in files),
-            touched=tuple(touched(entry, lines.get(entry.path)) for entry in entries),
+            touched=tuple(
+                touched(
+                    entry, lines.get(entry.path), may_run=brings_what_runs(entry, script=entry.path in read.scripts)
+                )
+                for entry in entries
+            ),
         )
 
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
-        """Contents of both sides by path at head."""
+        """Contents of both sides by path at head; of text that says it is in another encoding, in UTF-8."""
         files = list(files)
         wanted = {blob for file in files for blob in (file.old_blob, file.new_blob) if blob}
         contents = await self.contents(wanted)
@@ -125,8 +149,8 @@ class Objects:
             raise CodeAccessError("Some of the changed files could not be read from the repository.")
         return {
             file.path: FileVersions(
-                base=contents[file.old_blob] if file.old_blob else None,
-                head=contents[file.new_blob] if file.new_blob else None,
+                base=in_utf8(contents[file.old_blob]) if file.old_blob else None,
+                head=in_utf8(contents[file.new_blob]) if file.new_blob else None,
             )
             for file in files
         }
@@ -236,23 +260,31 @@ class Objects:
             return list(entries)
         return pair(entries, await self._entries(old, new, "-M50%", "-l1000", only=paths))
 
-    async def _readable(self, entries: Sequence[Entry], attributes: Attributes) -> tuple[list[Entry], list[Skipped]]:
+    async def _readable(self, entries: Sequence[Entry], attributes: Attributes) -> _Readable:
         contents = await self.contents(set(_blobs(entries)))
-        look: list[Entry] = []
-        skipped: list[Skipped] = []
+        plain = {blob: in_utf8(content) for blob, content in contents.items()}
+        read = _Readable(
+            [], [], {blob: text for blob, text in plain.items() if text is not contents[blob]}, set(), set()
+        )
         for entry in entries:
-            base, head = (contents[blob] if blob else None for blob in (entry.old_blob, entry.new_blob))
+            base, head = (plain[blob] if blob else None for blob in (entry.old_blob, entry.new_blob))
             if reason := skipped_by_content(entry, base, head, attributes):
-                skipped.append(Skipped(entry.name, reason, matters=reason == CLAIMS_GENERATED and base is None))
+                read.skipped.append(Skipped(entry.name, reason, matters=reason == CLAIMS_GENERATED and base is None))
             else:
-                look.append(entry)
-        return look, skipped
+                read.look.append(entry)
+            if head is not None and is_script(head):
+                read.scripts.add(entry.path)
+            if any(looks_binary(contents[blob]) for blob in entry.blobs):
+                read.unshown.add(entry.path)
+        return read
 
-    async def _patches(self, entries: Sequence[Entry]) -> dict[int, Patch]:
+    async def _patches(self, entries: Sequence[Entry], recoded: Mapping[str, bytes]) -> dict[int, Patch]:
         """The hunks of each entry, by its place.
 
         The blobs are compared under numbers instead of names, in two trees made for the purpose outside the
         repository: no name can confuse the output, no attribute applies, and renames are as they were decided.
+
+        :param recoded: blob → the same text in UTF-8, which is compared instead.
         """
         if not entries:
             return {}
@@ -262,16 +294,33 @@ class Objects:
                 "GIT_OBJECT_DIRECTORY": objects,
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.git.repository / "objects"),
             }
-            sides = _tree([entry.old_blob for entry in entries]) + _tree([entry.new_blob for entry in entries])
+            plain = {blob: await self._stored(text, environment) for blob, text in recoded.items()}
+            sides = b"".join(
+                _tree([plain.get(blob, blob) if blob else None for blob in side])
+                for side in ([entry.old_blob for entry in entries], [entry.new_blob for entry in entries])
+            )
             made = await self.git.run("mktree", "--batch", "--missing", stdin=sides, environment=environment)
             old, new = made.stdout.decode().split()
             patch = await self.git.run(
-                *("diff-tree", "-p", "-U3", "--inter-hunk-context=0", "--diff-algorithm=default", "--indent-heuristic"),
+                *(
+                    "diff-tree",
+                    "-p",
+                    "--text",
+                    "-U3",
+                    "--inter-hunk-context=0",
+                    "--diff-algorithm=default",
+                    "--indent-heuristic",
+                ),
                 *("--no-renames", "--src-prefix=a/", "--dst-prefix=b/", *_DIFF, "--end-of-options", old, new),
                 environment=environment,
                 most=256 * MEGABYTE,
             )
         return parse_patch(patch.stdout)
+
+    async def _stored(self, content: bytes, environment: Mapping[str, str]) -> str:
+        """The blob of a content that is put beside the repository's own objects."""
+        done = await self.git.run("hash-object", "-w", "--stdin", stdin=content, environment=environment)
+        return done.stdout.decode().strip()
 
 
 def _tree(blobs: Iterable[str | None]) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workspace.diff import Entry, parse_raw
+from workspace.encoding import in_utf8, looks_binary
 from workspace.git import MEGABYTE, TooLarge
 from workspace.objects import Objects
 
@@ -101,7 +102,8 @@ async def _texts(code: Objects, blobs: set[str]) -> dict[str, tuple[str, ...]]:
             small.append(blob)
             left -= size
     contents = await code.contents(small)
+    texts = {blob: in_utf8(data) for blob, data in contents.items()}
     return {
-        blob: () if b"\0" in data else tuple(data.decode(errors="replace").split("\n"))
-        for blob, data in contents.items()
+        blob: () if looks_binary(text) else tuple(text.decode(errors="replace").split("\n"))
+        for blob, text in texts.items()
     }

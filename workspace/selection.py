@@ -6,9 +6,21 @@ from dataclasses import replace
 from itertools import groupby
 
 from domain.changes import FileChange, NotLookedAt
-from domain.paths import is_lock, is_source, is_test
+from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
 from workspace.attributes import Attributes
-from workspace.diff import LINK, MODULE, REGULAR, Entry, Limits, Patch, Skipped, file_change
+from workspace.diff import (
+    EXECUTABLE,
+    LINK,
+    MODULE,
+    REGULAR,
+    Entry,
+    Limits,
+    Patch,
+    Skipped,
+    file_change,
+    printable,
+)
+from workspace.encoding import looks_binary
 
 _BINARY_SUFFIXES = """
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf zip gz tgz bz2
@@ -105,16 +117,41 @@ def _is_binary_name(entry: Entry) -> bool:
 def skipped_by_content(entry: Entry, base: bytes | None, head: bytes | None, attributes: "Attributes") -> str | None:
     """Why an entry is not looked into, as far as its contents tell.
 
-    A file counts as generated only if every version says so: a change cannot hide itself by adding the words.
+    A file counts as generated only if every version says so: a change cannot hide itself by adding the words. Nor by
+    adding a NUL byte: interpreters run source that holds one.
+
+    :param base, head: in UTF-8 where they say that they are in another encoding.
     """
     versions = [content for content in (base, head) if content is not None]
-    if any(b"\0" in content[:8000] for content in versions):  # git's own rule (buffer_is_binary)
+    if any(map(looks_binary, versions)) and not (runs_as_text(entry.name) or any(map(is_script, versions))):
         return "binary"
     if versions and versions[-1].startswith(_LFS):
         return "Git LFS pointer: the content is stored elsewhere"
     if attributes.of(entry.path.decode(), "linguist-generated") is False:
         return None
     return CLAIMS_GENERATED if versions and all(map(_has_generated_header, versions)) else None
+
+
+def is_script(content: bytes) -> bool:
+    """Whether a content says which program runs it."""
+    return content.startswith(b"#!")
+
+
+def brings_what_runs(entry: Entry, *, script: bool) -> bool:
+    """Whether something is there at head that was not, and that may run or decide what is run.
+
+    What was there as a document and is now called a program counts; what only moved does not.
+
+    :param script: the content at head says which program runs it.
+    """
+    if _is_deletion(entry):
+        return False
+    if _special_mode(entry):
+        return True
+    runs_now = script or entry.new_mode == EXECUTABLE or may_run(entry.name)
+    is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
+    ran_before = script or entry.old_mode == EXECUTABLE or may_run(printable(entry.old_path))
+    return runs_now and not (is_same and ran_before)
 
 
 def _has_generated_header(content: bytes) -> bool:
@@ -189,9 +226,12 @@ def within_sizes(
 
 
 def within_diff(
-    entries: Sequence[Entry], patches: Mapping[int, Patch], limits: Limits
+    entries: Sequence[Entry], patches: Mapping[int, Patch], limits: Limits, unshown: Collection[bytes] = ()
 ) -> tuple[list[FileChange], list[Skipped]]:
-    """The files whose diff GitHub would show; a large one does not push out the small ones after it."""
+    """The files whose diff GitHub would show; a large one does not push out the small ones after it.
+
+    :param unshown: names of files that are text although GitHub calls them binary.
+    """
     files: list[FileChange] = []
     skipped: list[Skipped] = []
     lines = size = 0
@@ -205,7 +245,7 @@ def within_diff(
         if reason:
             skipped.append(_unseen(entry, reason))
         else:
-            files.append(file_change(entry, patch))
+            files.append(file_change(entry, patch, is_shown=entry.path not in unshown))
             lines, size = lines + patch.lines, size + patch.bytes
     return files, skipped
 

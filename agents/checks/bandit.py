@@ -67,7 +67,13 @@ async def check(files: Sequence[Subject], shift: Shift, *, heeding: bool) -> Too
     if len(small) < len(files):
         problems.append(f"{len(files) - len(small)} files are larger than {_LARGEST:,} bytes.")
     return ToolReport(
-        tuple(head), tuple(base), frozenset(unread), tuple(unparsed), len(small), problem=" ".join(problems) or None
+        tuple(head),
+        tuple(base),
+        frozenset(unread),
+        tuple(unparsed),
+        len(small),
+        read=frozenset(file.path for file, _ in answers if file.path not in unparsed),
+        problem=" ".join(problems) or None,
     )
 
 

@@ -38,7 +38,7 @@ async def check(
             _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
             _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
         )
-    return ToolReport(head, base, files=len(files))
+    return ToolReport(head, base, files=len(files), read=frozenset(file.path for file in files))
 
 
 async def _run(

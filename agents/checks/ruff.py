@@ -68,6 +68,7 @@ async def check(
         base=tuple(finding for report in reports for finding in report.base),
         unread=frozenset(path for report in reports for path in report.unread),
         files=len(usable),
+        read=frozenset(file.path for file in usable),
         problem=f"{skipped} files have names that cannot be written to disk." if skipped else None,
         note=" ".join(notes) or None,
     )

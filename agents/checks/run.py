@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agents.checks import bandit, credentials, linters, ruff, scripts, silencing, workflows
@@ -28,11 +28,15 @@ from workspace.passing import Passing
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What layers 1 and 2 found, gravest first, what each tool did, and how many added lines silence one."""
+    """What layers 1 and 2 found, gravest first, what each tool did, and how many added lines silence one.
+
+    :param read_by: path at head → the linters of its language that read it.
+    """
 
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
     silencing: int = 0
+    read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 async def run_checks(
@@ -67,7 +71,8 @@ async def run_checks(
     outcomes = _with_unparsed(outcomes)
     silenced = silencing.added(files)
     layers = _with_silenced(_layers(outcomes, _not_compared(change, dependencies)), silenced, origin)
-    return CheckResult(_kept(files, outcomes), layers, silencing.lines(silenced) if silencing.counts(origin) else 0)
+    lines = silencing.lines(silenced) if silencing.counts(origin) else 0
+    return CheckResult(_kept(files, outcomes), layers, lines, _read_by(outcomes))
 
 
 async def search_commits(
@@ -193,6 +198,14 @@ def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
     )
     problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
     return replace(outcome, report=replace(outcome.report, problem=problem))
+
+
+def _read_by(outcomes: Sequence[_Outcome]) -> dict[str, tuple[str, ...]]:
+    read: dict[str, tuple[str, ...]] = {}
+    for outcome in outcomes:
+        for path in sorted(outcome.report.read):
+            read[path] = (*read.get(path, ()), outcome.tool)
+    return read
 
 
 def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> _Outcome:

@@ -51,6 +51,8 @@ class ToolReport:
     :param unread: paths whose merge base it could not analyse, so that old and new cannot be told apart.
     :param unparsed: paths whose head it could not parse.
     :param files: how many files it looked at.
+    :param read: paths whose head it read as what they are, a linter of their language. A search for credentials or for
+        a few patterns reads nothing in that sense.
     :param problem: what it could not do.
     :param note: what people should know although it is no problem.
     """
@@ -60,6 +62,7 @@ class ToolReport:
     unread: frozenset[str] = frozenset()
     unparsed: tuple[str, ...] = ()
     files: int = 0
+    read: frozenset[str] = frozenset()
     problem: str | None = None
     note: str | None = None
 

@@ -17,6 +17,7 @@ _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
 _SEVERITY = {"High": Severity.warning, "Medium": Severity.warning, "Low": Severity.info}
 # Many teams accept these knowingly: said, but never a reason to ask for changes.
 _MILD = {"excessive-permissions": Severity.info, "unpinned-uses": Severity.warning, "secrets-inherit": Severity.info}
+_COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
 
 
@@ -36,7 +37,7 @@ async def check(
     known = {file.path: file for file in files if can_be_written(file.path)}
     if not known:
         return ToolReport()
-    argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes", "--quiet")
+    argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes")
     silenced = () if heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
     done = await sandbox.run(Command((*argv, *options, *silenced, "--", HEAD, BASE), folder, seconds=seconds), level)
@@ -54,7 +55,13 @@ async def check(
         head=tuple(finding for side, finding in sides if side == HEAD),
         base=tuple(finding for side, finding in sides if side == BASE),
         files=len(known),
+        read=_audited(done.stderr.data.decode(errors="replace")) & known.keys(),
     )
+
+
+def _audited(said: str) -> frozenset[str]:
+    """The paths at head that zizmor says it has audited: it passes over a file that it cannot parse."""
+    return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
 
 
 def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, RawFinding] | None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from agents.asking import Answer
 from agents.model_review.questions import Earlier, ReviewQuestion, without_hidden
-from agents.model_review.rendering import LONGEST_LINE, Redact
+from agents.model_review.rendering import LONGEST_LINE, Redact, legible
 from agents.model_review.rules import RULES, RuleName, severity
 from domain.changes import Change, FileChange, FileVersions
 from domain.findings import Fix, Layer, RawFinding, Severity
@@ -208,7 +208,7 @@ def _as_finding(earlier: Earlier) -> RawFinding:
 
 
 def _squashed(text: str) -> str:
-    return " ".join(visible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
+    return " ".join(legible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
 
 
 def _indentation(text: str) -> str:

@@ -57,10 +57,12 @@ class ReviewQuestion(Question):
     """A question for findings.
 
     :param lines: path → head lines on which a finding may stand.
+    :param cut: paths with a line that is too long to be shown to its end.
     :param earlier: findings it must judge again.
     """
 
     lines: dict[str, tuple[int, ...]]
+    cut: tuple[str, ...] = ()
     earlier: tuple[Earlier, ...] = ()
 
 
@@ -147,6 +149,7 @@ def _question(
         instructions=prompt("review"),
         content=framed("\n".join(parts)),
         lines=lines,
+        cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
         earlier=tuple(earlier),
     )
 

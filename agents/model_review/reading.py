@@ -2,17 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from agents.model_review.rendering import LONGEST_LINE, Redact, Shown, render
 from agents.tokens import estimate
 from domain.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, NotLookedAt
 from domain.globs import matches
-from domain.paths import is_test
-
-_PROSE = {".md", ".rst", ".txt", ".adoc", ".po", ".pot"}
-_DATA = {".csv", ".tsv", ".svg", ".ipynb", ".snap", ".map", ".lock", ".json5", ".geojson", ".sum", ".golden"}
-_PROSE_NAMES = {"license", "copying", "notice", "authors", "changelog", "contributors", "codeowners"}
+from domain.paths import is_data, is_document, is_lock, is_test
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,9 @@ def plan(
     :param never_send: glob patterns of files whose content must not leave.
     """
     left_out = [
-        NotLookedAt(path=file.path, reason=reason) for file in change.files if (reason := _skipped(file, never_send))
+        NotLookedAt(path=file.path, reason=reason)
+        for file in change.files
+        if (reason := _skipped(file, never_send, runs=file.path in change.running))
     ]
     skipped = {entry.path for entry in left_out}
     files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
@@ -75,12 +72,13 @@ def plan(
     return Reading(tuple(tuple(group) for group in groups), tuple(left_out))
 
 
-def narrowed(change: Change, since: Change) -> Change:
-    """The change without hunks that were the same at the last reviewed head.
+def narrowed(change: Change, since: Change, read: Collection[str]) -> Change:
+    """The change without hunks that were the same at the last reviewed head, as far as they were read there.
 
     :param since: the difference between the last reviewed head and this one.
+    :param read: paths of which everything was read by then; of the others nothing is left out.
     """
-    kept = (_touched(file, since.file(file.path)) for file in change.files)
+    kept = (_touched(file, since.file(file.path)) if file.path in read else file for file in change.files)
     return change.model_copy(update={"files": tuple(file for file in kept if file is not None)})
 
 
@@ -127,18 +125,20 @@ def _meet(hunk: Hunk, span: tuple[int, int]) -> bool:
     return span[0] < hunk.new_start + max(hunk.new_length, 1) and hunk.new_start <= span[1]
 
 
-def _skipped(file: FileChange, never_send: Sequence[str]) -> str | None:
-    """Why the model does not get a file to read."""
+def _skipped(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
+    """Why the model does not get a file to read.
+
+    :param runs: it brings something that may run, whatever its name says.
+    """
     if matches(file.path, never_send) or (file.old_path and matches(file.old_path, never_send)):
         return "not sent to a model (review.never_send)"
     if file.status is ChangeStatus.deleted:
         return "deleted"
     if not file.hunks:
         return "no line of it changed"
-    path = PurePosixPath(file.path.lower())
-    if path.suffix in _PROSE or path.stem in _PROSE_NAMES:
+    if not runs and is_document(file.path):
         return "text, which the model does not review"
-    if path.suffix in _DATA:
+    if not runs and (is_data(file.path) or is_lock(file.path)):
         return "data, which the model does not review"
     return None
 

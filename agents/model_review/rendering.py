@@ -9,7 +9,7 @@ from domain.changes import ChangeStatus, FileChange, Hunk
 from domain.neutral import visible
 
 WITHHELD = "[withheld: holds a credential]"
-LONGEST_LINE = 400  # characters; generated code has longer ones
+LONGEST_LINE = 1000  # characters; generated code has longer ones
 _REMOVED_AT_ONCE = 60  # removed lines of one run that are shown
 _AROUND = 8  # lines of context on either side of a hunk, beyond the diff's own, at most
 _HEADERS = 3  # lines of enclosing functions and classes
@@ -41,12 +41,14 @@ class Shown:
     """A file, or a part of one, as a model sees it.
 
     :param lines: numbers at head of the diff's own lines in it; findings must stand on them.
+    :param is_whole: every added line is shown to its end.
     """
 
     path: str
     text: str
     tokens: int
     lines: tuple[int, ...]
+    is_whole: bool = True
 
 
 def render(
@@ -72,7 +74,8 @@ def render(
         chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
     text = "\n".join([title(file), *safe(chosen, withheld, redact)])
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.numbered() if new is not None)
-    return Shown(file.path, text, estimate(text), lines)
+    is_whole = not any(line.sign == "+" and len(legible(line.text)) > LONGEST_LINE for line in chosen)
+    return Shown(file.path, text, estimate(text), lines, is_whole)
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
@@ -127,8 +130,16 @@ def safe(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> It
         if mark is not None:
             in_key = mark[1] == "BEGIN"
         hide = mark is not None or in_key or line.number in withheld
-        text = WITHHELD if hide else redact(visible(line.text).replace("\n", " "))
+        text = WITHHELD if hide else redact(legible(line.text))
         yield str(Line(line.number, line.sign, text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"))
+
+
+def legible(text: str) -> str:
+    """One line with the name of each character that would not show: what a program obeys must not be hidden."""
+    text = text.removesuffix("\r")
+    if visible(text) == text:
+        return text
+    return "".join(each if visible(each) == each else f"<U+{ord(each):04X}>" for each in text)
 
 
 def title(file: FileChange) -> str:

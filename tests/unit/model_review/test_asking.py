@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
@@ -134,10 +135,28 @@ async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tu
     answer = await ask(QUESTION, Colours, model, purse, impatient())
 
     assert len(there.asked) == 1
-    assert answer.problem == "anthropic:claude-haiku-4-5 answered with HTTP 401."
+    assert answer.problem == (
+        "anthropic:claude-haiku-4-5 was refused: its provider does not accept the key (HTTP 401). "
+        "Check ANTHROPIC_API_KEY."
+    )
     assert [call.outcome for call in answer.calls] == [Outcome.failed]
     assert purse.charged == 0
     assert KEY not in str(purse.receipts)
+
+
+@pytest.mark.parametrize(("status", "why"), [(404, "does not know this model"), (403, "does not let this key use")])
+async def test_a_model_that_is_refused_names_the_setting_that_chose_it(
+    provider: tuple[Provider, LanguageModel], status: int, why: str
+):
+    there, model = provider
+    there.replies = [fails(status, "not_found_error")]
+
+    answer = await ask(QUESTION, Colours, replace(model, setting="FORGE_STRONG_MODEL"), OpenPurse(), impatient())
+
+    assert len(there.asked) == 1
+    assert answer.problem is not None
+    assert why in answer.problem
+    assert answer.problem.endswith(f"(HTTP {status}). Name another one in FORGE_STRONG_MODEL.")
 
 
 async def test_a_call_is_bounded_in_time(provider: tuple[Provider, LanguageModel]):
@@ -205,3 +224,6 @@ def test_models_are_chosen_by_task():
     assert isinstance(fast, LanguageModel)
     assert fast.name == "anthropic:claude-haiku-4-5"
     assert models.choose(Task.fast) is fast
+    strong = models.choose(Task.strong)
+    assert isinstance(strong, LanguageModel)
+    assert (fast.setting, strong.setting) == ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL")

@@ -262,9 +262,15 @@ def test_on_a_push_only_hunks_that_changed_are_looked_at_again():
     whole, _ = change_of({"a.py": (base, new), "b.py": (None, "b = 1\n")})
     since, _ = change_of({"a.py": (old, new)})
 
-    (file,) = narrowed(whole, since).files
+    (file,) = narrowed(whole, since, {"a.py", "b.py"}).files
     assert (file.path, [hunk.new_start for hunk in file.hunks]) == ("a.py", [77])
     assert len(whole.files[0].hunks) == 2
+
+
+def test_on_a_push_what_was_never_read_is_read_as_a_whole():
+    whole, _ = change_of({"a.py": (None, "a = 1\n"), "b.py": (None, "b = 1\n")})
+    since, _ = change_of({"c.py": (None, "c = 1\n")})
+    assert [file.path for file in narrowed(whole, since, {"a.py"}).files] == ["b.py"]
 
 
 @pytest.mark.parametrize(("line", "now"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 4), (6, 4), (7, 5)])
@@ -285,4 +291,4 @@ def test_removing_a_line_touches_its_hunk():
     whole, _ = change_of({"a.py": (base, new)})
     since, _ = change_of({"a.py": (old, new)})
 
-    assert len(narrowed(whole, since).files) == 1
+    assert len(narrowed(whole, since, {"a.py"}).files) == 1

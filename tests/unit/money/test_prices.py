@@ -145,3 +145,13 @@ def test_a_budget_of_nothing_asks_nobody():
     refused = refusal(1, Totals(), Limits(run=0), Phase.review)
     assert refused is not None
     assert refused.gate is None
+
+
+def test_the_models_of_today_have_a_price() -> None:
+    """Haiku 5.5 costs five times as much from 100,000 tokens of input on; no question of a review has that many."""
+    haiku, sonnet = price("anthropic:claude-haiku-5-5", {}), price("anthropic:claude-sonnet-5-5", {})
+    assert haiku[1] is sonnet[1] is None
+    asked = Usage(input_tokens=10_000, output_tokens=1_000)
+    assert (haiku[0].cost(asked), sonnet[0].cost(asked)) == (1_500, 30_000)
+    long = Usage(input_tokens=200_000, output_tokens=1_000)
+    assert haiku[0].cost(long) == 102_500

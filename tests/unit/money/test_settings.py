@@ -20,8 +20,8 @@ def settings(**values: str) -> Settings:
 def test_by_default_there_are_anthropics_models_and_no_ceilings():
     usual = settings()
     assert usual.models.names == {
-        Task.strong: "anthropic:claude-sonnet-4-5",
-        Task.fast: "anthropic:claude-haiku-4-5",
+        Task.strong: "anthropic:claude-sonnet-5-5",
+        Task.fast: "anthropic:claude-haiku-5-5",
     }
     assert usual.ceilings == Ceilings()
 

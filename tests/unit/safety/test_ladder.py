@@ -290,7 +290,13 @@ def test_whatever_happens_it_moves_by_one_and_stays_within_its_bounds(
 
 
 CALM = ActFacts(
-    risk=RiskLevel.low, touches_protected=False, from_fork=False, checks_green=True, asked=False, is_simple=True
+    risk=RiskLevel.low,
+    touches_protected=False,
+    from_fork=False,
+    checks_green=True,
+    asked=False,
+    is_simple=True,
+    is_all_read=True,
 )
 
 
@@ -334,6 +340,7 @@ def test_what_each_level_allows(act: Act, facts: ActFacts, levels: set[int]) -> 
             {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
         ),
         (replace(CALM, from_fork=True), "ladder.fork", {Act.auto_fix, Act.auto_approve, Act.auto_merge}),
+        (replace(CALM, is_all_read=False), "ladder.unread", {Act.auto_fix, Act.auto_approve, Act.auto_merge}),
         (replace(CALM, checks_green=False), "ladder.checks", {Act.auto_approve, Act.auto_merge}),
     ],
 )
@@ -367,6 +374,7 @@ def test_the_reason_names_level_and_rule() -> None:
         "risk is high, and it must be low",
         "it does not change protected paths",
         "its head is in this repository",
+        "every changed file was read by a linter of its language or a model",
         "all required checks are green",
     ]
     allowed = allows(3, Act.auto_merge, CALM)

@@ -1,0 +1,38 @@
+"""Names what of a change nobody read: source that neither a linter of its language nor a model looked into."""
+
+from collections.abc import Collection, Sequence
+
+from domain.changes import Touched
+from domain.paths import is_document, may_run
+
+
+def unread(touched: Sequence[Touched], read: Collection[str]) -> tuple[str, ...]:
+    """The paths at head of what is new, may run, and was read by nobody.
+
+    :param touched: the files of a change as far as the repository wants them looked at.
+    :param read: paths that a linter of their language or a model read. A search for credentials reads nothing.
+    """
+    return tuple(each.path for each in touched if each.may_run and not _was_read(each.path, read))
+
+
+def is_all_read(touched: Sequence[Touched], read: Collection[str]) -> bool:
+    """Whether every changed file was read, deleted ones and mere data included; documents need not be.
+
+    :param touched: all files of a change. Of none nothing is known, so that is a no.
+    """
+    return bool(touched) and all(_was_read(each.path, read) or _is_prose(each) for each in touched)
+
+
+def _was_read(path: str, read: Collection[str]) -> bool:
+    """Two names may look alike once what cannot be seen in one is escaped: such a name counts for neither."""
+    return path in read and "\\" not in path
+
+
+def _is_prose(file: Touched) -> bool:
+    """A document that was one before."""
+    return not file.may_run and is_document(file.path) and (file.old_path is None or is_document(file.old_path))
+
+
+def by_name(paths: Sequence[str]) -> tuple[Touched, ...]:
+    """What names alone tell about the files of a change, where nothing else was kept."""
+    return tuple(Touched(path=path, may_run=may_run(path)) for path in paths)

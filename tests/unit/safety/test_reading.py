@@ -1,0 +1,107 @@
+"""What of a change nobody read, and what follows from that."""
+
+import pytest
+
+from domain.changes import Touched
+from domain.findings import Category, Layer, RawFinding, Severity
+from domain.paths import may_run
+from domain.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
+from safety.decision import CONCLUSIONS, Verdict, decide
+from safety.gates import answered
+from safety.reading import by_name, is_all_read, unread
+from tests.unit.safety.test_history import review
+
+LOW = Risk(score=0, level=RiskLevel.low, parts=())
+SEARCHED = LayerReport(layer=Layer.security, tools=(ToolRun(tool="detect-secrets", seconds=0.1, files=3),))
+WARNING = RawFinding(
+    rule="model/logic-error",
+    category=Category.correctness,
+    severity=Severity.warning,
+    confidence=1,
+    path="a.js",
+    line=1,
+    message="m",
+    layer=Layer.model,
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("web/cart.js", "b.yml", "m.go", "lib.jar", "lib.so", "x.wasm", "x.pyc", "a.zip", "model.pkl", "Dockerfile"),
+        *("bin/run", "requirements.txt", "CMakeLists.txt", "package.json", "main.tf", "schema.sql", "page.mdx"),
+        *("note.ipynb", "x.unheard-of", ".env", "vendor/x.js", "app.min.js"),
+    ],
+)
+def test_what_may_run(path: str) -> None:
+    assert may_run(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("README.md", "docs/how.rst", "notes.txt", "LICENSE", ".gitignore", "CHANGELOG", "po/de.po"),
+        *("logo.png", "data.csv", "uv.lock", "package-lock.json", "go.sum", "a.snap", "app.js.map", "font.woff2"),
+    ],
+)
+def test_what_may_not(path: str) -> None:
+    assert not may_run(path)
+
+
+def test_source_is_read_by_a_linter_of_its_language_or_by_a_model() -> None:
+    touched = by_name(["a.py", "a.js", "README.md", "logo.png"])
+    assert unread(touched, {"a.py"}) == ("a.js",)
+    assert unread(touched, {"a.py", "a.js"}) == ()
+    twin = "a\\u202e.js"
+    assert unread(by_name([twin]), {twin}) == (twin,)
+
+
+def test_all_is_read_where_every_file_was_that_is_no_document() -> None:
+    assert is_all_read(by_name(["a.py", "README.md"]), {"a.py"})
+    assert not is_all_read(by_name(["a.py", "logo.png"]), {"a.py"})
+    assert not is_all_read([Touched(path="a.py", is_gone=True)], ())
+    assert not is_all_read([Touched(path="a.md", old_path="a.js")], ())
+    assert not is_all_read([Touched(path="run.txt", may_run=True)], ())
+    assert not is_all_read((), {"a.py"})
+
+
+def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> Verdict:
+    paths = tuple(f"web/{number}.js" for number in range(number))
+    return decide(findings, risk, [SEARCHED], (), unread=Unread(paths=paths, then=then))
+
+
+@pytest.mark.parametrize(
+    ("then", "decision", "conclusion"),
+    [
+        (IfUnread.neutral, Decision.unread, "neutral"),
+        (IfUnread.ask, Decision.require_human, "action_required"),
+        (IfUnread.approve, Decision.approve, "success"),
+    ],
+)
+def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decision, conclusion: str) -> None:
+    found = verdict(then)
+    assert (found.decision, CONCLUSIONS[found.decision].value) == (decision, conclusion)
+    [reason] = [each for each in found.reasons if each.code == "source.unread"]
+    assert reason.text == (
+        "Nothing was found by 1 tool; 2 files of source were read by no linter of their language and by no model"
+    )
+    assert [child.text for child in reason.children] == ["web/0.js", "web/1.js"]
+
+
+def test_many_are_named_as_far_as_one_can_read() -> None:
+    [reason] = verdict(IfUnread.neutral, number=50).reasons
+    assert [child.text for child in reason.children][19:] == ["web/19.js", "and 30 more"]
+
+
+def test_what_was_found_weighs_more_than_what_was_not_read() -> None:
+    assert verdict(IfUnread.neutral, WARNING).decision is Decision.unread
+    error = WARNING.model_copy(update={"severity": Severity.error})
+    assert verdict(IfUnread.approve, error).decision is Decision.request_changes
+    high = Risk(score=60, level=RiskLevel.high, parts=())
+    assert verdict(IfUnread.neutral, risk=high).decision is Decision.require_human
+    assert verdict(IfUnread.approve, number=0).decision is Decision.approve
+
+
+def test_a_verdict_that_is_drawn_anew_still_knows_it() -> None:
+    drawn = review().model_copy(update={"unread": Unread(paths=("a.js",))})
+    assert answered(drawn, ()).decision is Decision.unread
