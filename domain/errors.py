@@ -168,6 +168,13 @@ class Halted(ForgeError):
         super().__init__(message, advice)
 
 
+class NotAllowed(ForgeError):
+    """Somebody may not do (any more) what they asked for; the message answers them."""
+
+    source = "pipeline"
+    severity = Severity.warning
+
+
 class Superseded(ForgeError):
     """A newer run took the pull request's fencing token."""
 

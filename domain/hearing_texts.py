@@ -17,10 +17,9 @@ def taken_for_a_dismissal(receipt: str) -> str:
 
 
 def needs_a_command(finding: Finding) -> str:
-    """Somebody who may dismiss it disagrees with a critical finding."""
+    """Somebody who may dismiss it disagrees with a finding that blocks: a model's reading of words lifts none."""
     return (
-        f"Noted. **{finding.id}** is critical, so words alone do not dismiss it: "
-        f"`/forge dismiss {finding.id} reason` does."
+        f"Noted. **{finding.id}** blocks, so words alone do not dismiss it: `/forge dismiss {finding.id} reason` does."
     )
 
 

@@ -34,6 +34,7 @@ from domain.errors import (
     Forbidden,
     ForgeError,
     Halted,
+    NotAllowed,
     NotFound,
     RateLimited,
     Superseded,
@@ -66,7 +67,7 @@ from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
 from pipeline.services import Services
 from pipeline.signs import open_sign
-from pipeline.standing import give_ok, look, note_refusal
+from pipeline.standing import May, asked_before, give_ok, look, note_refusal
 from pipeline.test_run import queue_test, run_of
 from pipeline.threads import note
 from pipeline.withdrawing import withdraw
@@ -120,6 +121,8 @@ class Dispatch:
     async def _execute(self) -> str:
         try:
             outcome = await self._act(self._command)
+        except NotAllowed as refused:
+            outcome = refused.message
         except (Forbidden, NotFound) as error:  # uninstalled, suspended, deleted: there is nobody to tell
             log.warning("delivery.ignored", guid=self._guid, error=str(error))
             outcome = f"ignored: {error.message}"
@@ -172,23 +175,31 @@ class Dispatch:
             case ChecksEnded():
                 return await checks_ended(self._services, self._journal, command, self._guid)
 
-    async def review(self, command: ReviewPullRequest) -> str:
+    async def review(self, command: ReviewPullRequest, may: May = asked_before) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""
         if command.repeat is Repeat.if_begun and not await self._journal.step(
             "is a draft left out", lambda: self._leaves_drafts_out(command)
         ):
             return "nothing is under way that a draft ends"
-        answer = await self._caught_up("admit", lambda seen: self._admit(command, seen), command.seen)
+
+        async def admit(seen: Seen | None) -> JsonValue:
+            await may()
+            return await self._admit(command, seen)
+
+        answer = await self._caught_up("admit", admit, command.seen)
         admitted = Admitted.model_validate(answer)
         if admitted.run is None:
             return admitted.why
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
-    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None) -> str:
+    async def issue(
+        self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None, may: May = asked_before
+    ) -> str:
         """Admit a run of an issue, unless one works on it; what became of it."""
 
         async def admit(seen: Seen | None) -> JsonValue:
+            await may()
             admitted = await admit_issue(self._services, self._guid, repository, number, trigger, seen)
             return admitted.model_dump(mode="json")
 
@@ -199,10 +210,13 @@ class Dispatch:
         await self._start(found.run, found.superseded)
         return f"run {found.run.id}"
 
-    async def again(self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None) -> str:
+    async def again(
+        self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None, may: May = asked_before
+    ) -> str:
         """Take up the newest run of an issue again, or begin another with its plan; what became of it."""
 
         async def take_up(seen: Seen | None) -> JsonValue:
+            await may()
             how = resume if verb is Verb.resume else retry
             return (await how(self._services, self._guid, repository, number, seen)).model_dump(mode="json")
 
@@ -220,7 +234,13 @@ class Dispatch:
         if refused is not None:
             return str(refused)
         if command.head_sha is None:
-            return await self._begin_labelled(command)
+
+            async def may() -> None:
+                why = await self._refusal_of_label(command)
+                if why is not None:
+                    raise NotAllowed(str(why))
+
+            return await self._begin_labelled(command, may)
         asked = ReviewCheckedHead(
             repository=command.repository,
             head_sha=command.head_sha,
@@ -230,8 +250,8 @@ class Dispatch:
         )
         return await self._review_one_again(asked, command.number, command.seen)
 
-    async def _begin_labelled(self, command: LabelledIssue) -> str:
-        outcome = await self.issue(command.repository, command.number, Trigger.issue, command.seen)
+    async def _begin_labelled(self, command: LabelledIssue, may: May) -> str:
+        outcome = await self.issue(command.repository, command.number, Trigger.issue, command.seen, may)
         if outcome.startswith(ladder_texts.AT_LEVEL_0):  # who put it there waits for something that does not come
             text = replies.not_begun(outcome)
             await self._journal.step("say why not", lambda: self._say(command.repository, command.number, text))
@@ -241,10 +261,11 @@ class Dispatch:
         await self._services.publisher.say_once(repository, number, self._guid, text)
         return None
 
-    async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
+    async def test(self, repository: RepositoryRef, number: int, head: str, may: May = asked_before) -> bool:
         """Have the head tested that the newest run here is about; whether there is one."""
 
         async def find() -> JsonValue:
+            await may()
             run = await run_of(self._services, repository, number, head)
             return None if run is None else run.model_dump(mode="json")
 
@@ -326,16 +347,21 @@ class Dispatch:
         refused = await self._caught_up("ask for permission", ask, seen)
         if refused is not None:
             return str(refused)
-        return await self.review(
-            ReviewPullRequest(
-                repository=command.repository,
-                number=number,
-                head_sha=command.head_sha,
-                trigger=command.trigger,
-                repeat=Repeat.always,
-                sender=command.sender,
-            )
+
+        async def may() -> None:
+            why = await self._refusal(command, number, None)
+            if why is not None:
+                raise NotAllowed(str(why))
+
+        again = ReviewPullRequest(
+            repository=command.repository,
+            number=number,
+            head_sha=command.head_sha,
+            trigger=command.trigger,
+            repeat=Repeat.always,
+            sender=command.sender,
         )
+        return await self.review(again, may)
 
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End what runs on a pull request; the runs that were stopped."""

@@ -21,7 +21,7 @@ from domain.commands import HearComment
 from domain.configuration import Configuration, Reads
 from domain.errors import CodeAccessError, ForgeError
 from domain.events import EventType
-from domain.findings import Finding
+from domain.findings import Finding, Severity
 from domain.gates import digest
 from domain.globs import matches
 from domain.memories import Use
@@ -208,7 +208,15 @@ class Hearing:
             return []
         return content.decode(errors="replace").split("\n")
 
+    async def _still_teaches(self) -> bool:
+        """Whether who replied may dismiss: asked where it matters, as a model was waited for since (T-P15)."""
+        command = self._command
+        standing = await look(self._services, command.repository, command.number, command.sender)
+        return authorise(Dismiss(reason="said in words"), standing.facts) is None
+
     async def _act(self, known: _Known, finding: Finding, heard: Heard, told: Told | None) -> JsonValue:
+        if known.teaches:
+            known = known.model_copy(update={"teaches": await self._still_teaches()})
         command, root = self._command, self._command.comment.thread or 0
         followed = await self._follows(known, finding, heard, told)
         if followed.text:
@@ -252,7 +260,7 @@ class Hearing:
             return _Followed()  # by another; one of this reply's own was cut short before it was said
         if not known.teaches:
             return _Followed(text=hearing_texts.a_hint(finding))
-        if is_grave(finding) or finding.is_credential:
+        if is_grave(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
             return _Followed(text=hearing_texts.needs_a_command(finding))
         if not (heard.is_sure and heard.has_reason):
             return _Followed(text=hearing_texts.is_it_a_dismissal(finding))

@@ -1,8 +1,9 @@
 """Does what a comment's ``/forge`` lines say, one after the other, and answers it once (SPEC W4)."""
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -17,6 +18,7 @@ from domain.errors import (
     Forbidden,
     ForgeError,
     Halted,
+    NotAllowed,
     NotFound,
     RateLimited,
     Superseded,
@@ -47,7 +49,7 @@ from pipeline.deciding import AtGates, named_gate
 from pipeline.gates import asked_at
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
-from pipeline.standing import Standing, give_ok, look, note_refusal
+from pipeline.standing import May, Standing, give_ok, look, note_refusal
 from safety.authority import authorise, refusal
 from safety.money import limits_of
 from safety.quota import OUTSIDERS, turned_away
@@ -56,17 +58,20 @@ log = structlog.get_logger(__name__)
 
 
 class Runs(Protocol):
-    """What starting and ending runs is asked of: the dispatcher, which has the one way to do it."""
+    """What starting and ending runs is asked of: the dispatcher, which has the one way to do it.
 
-    async def review(self, command: ReviewPullRequest) -> str:
+    ``may`` is asked in the step that acts: it raises ``NotAllowed`` where somebody may not any more.
+    """
+
+    async def review(self, command: ReviewPullRequest, may: May) -> str:
         """Admit a run on the live head; what became of it."""
         ...
 
-    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None) -> str:
+    async def issue(self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None, may: May) -> str:
         """Admit a run of an issue; what became of it."""
         ...
 
-    async def again(self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None) -> str:
+    async def again(self, repository: RepositoryRef, number: int, verb: Verb, seen: Seen | None, may: May) -> str:
         """Take up a run of an issue again, or do its failed phase anew; what became of it."""
         ...
 
@@ -78,7 +83,7 @@ class Runs(Protocol):
         """End what runs in a repository; how many runs that were."""
         ...
 
-    async def test(self, repository: RepositoryRef, number: int, head: str) -> bool:
+    async def test(self, repository: RepositoryRef, number: int, head: str, may: May) -> bool:
         """Have a head tested; whether a run knows it."""
         ...
 
@@ -114,7 +119,7 @@ class Away(BaseModel):
 
 
 class Obedience:
-    """One comment and its answer. Each command is asked for its permission at the moment it is carried out."""
+    """One comment and its answer. Permission is asked before each command, and again in the step that acts (T-P15)."""
 
     def __init__(
         self, services: Services, journal: WorkflowJournal, runs_: Runs, guid: str, command: ObeyComment
@@ -150,6 +155,8 @@ class Obedience:
             return await self._obey(asked)
         except Superseded:
             raise
+        except NotAllowed as refused:
+            return refused.message
         except ForgeError as error:
             log.warning("command.failed", guid=self._guid, error=str(error))
             return replies.went_wrong(str(error))
@@ -178,28 +185,28 @@ class Obedience:
     async def _carry_out(self, asked: SlashCommand, standing: Standing) -> str:
         match asked.verb:
             case Verb.review:
-                return await self._review(asked.full, standing)
+                return await self._review(asked, asked.full, standing)
             case Verb.test:
-                return await self._test(standing)
+                return await self._test(asked, standing)
             case Verb.plan | Verb.run:
-                return await self._on_issue(asked.verb)
+                return await self._on_issue(asked)
             case Verb.retry | Verb.resume:
-                return await self._again(asked.verb, standing)
+                return await self._again(asked, standing)
             case Verb.cancel | Verb.abort:
-                return await self._cancel()
+                return await self._cancel(asked)
             case Verb.pause:
-                return await self._pause()
+                return await self._pause(asked)
             case Verb.unpause:
-                return str(await self._journal.step("unpause", self._unpause))
+                return str(await self._act("unpause", asked, self._unpause))
             case verb if verb in teaching.VERBS:
                 self._is_judged |= verb in teaching.JUDGING
-                return str(await self._journal.step(verb, lambda: self._teaching.answer(asked)))
+                return str(await self._act(verb, asked, lambda: self._teaching.answer(asked)))
             case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
                 if isinstance(asked, AboutGate):
                     return str(await self._journal.step(asked.verb, lambda: self._view_gate(asked.gate)))
                 return str(await self._journal.step(asked.verb, lambda: self._show(asked.verb)))
             case Verb.level | Verb.missed:
-                return str(await self._journal.step(asked.verb, lambda: self._about_level(asked)))
+                return str(await self._act(asked.verb, asked, lambda: self._about_level(asked)))
             case _:
                 return replies.not_available(asked.verb)
 
@@ -216,6 +223,25 @@ class Obedience:
             raise
         except CodeHostError:
             return None
+
+    async def _act(self, key: str, asked: SlashCommand, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """A step that acts, in which the permission is asked once more: it may have waited for hours since."""
+
+        async def act() -> JsonValue:
+            await self._still(asked)
+            return await call()
+
+        return await self._journal.step(key, act)
+
+    async def _still(self, asked: SlashCommand) -> None:
+        """:raises NotAllowed: they may not, or GitHub does not say."""
+        known = await self._look()
+        if known is None:
+            raise NotAllowed(replies.cannot_ask(self._command.sender.login))
+        refused = authorise(asked, Standing.model_validate(known).facts)
+        if refused is not None:
+            await self._note(refused)
+            raise NotAllowed(replies.refused(refused, self._command.sender.login))
 
     async def _note(self, refused: Refused) -> JsonValue:
         """A refusal is part of the audit."""
@@ -263,8 +289,8 @@ class Obedience:
 
     # --- runs ---------------------------------------------------------------------------------------------------
 
-    async def _review(self, full: bool, standing: Standing) -> str:
-        command, meant = self._command, await self._head(Verb.review, standing)
+    async def _review(self, asked: SlashCommand, full: bool, standing: Standing) -> str:
+        command, meant = self._command, await self._head(asked, standing)
         if meant.refused:
             return meant.refused
         head = meant.sha
@@ -280,52 +306,58 @@ class Obedience:
                 trigger=Trigger.command,
                 repeat=Repeat.always if full or standing.gives_ok else Repeat.unless_reviewed,
                 sender=command.sender,
-            )
+            ),
+            partial(self._still, asked),
         )
         if not outcome.startswith("run "):
             return replies.not_reviewed_again(head, outcome)
         return replies.reviewing(head, full, standing.gives_ok)
 
-    async def _test(self, standing: Standing) -> str:
-        head = await self._head(Verb.test, standing)
+    async def _test(self, asked: SlashCommand, standing: Standing) -> str:
+        head = await self._head(asked, standing)
         if head.refused:
             return head.refused
         paused_by = await self._journal.step("is it paused", self._paused_by)
         if paused_by is not None:
             return replies.already_paused(str(paused_by))
-        is_known = await self._runs.test(self._command.repository, self._command.number, head.sha)
+        may = partial(self._still, asked)
+        is_known = await self._runs.test(self._command.repository, self._command.number, head.sha, may)
         return replies.begun_testing(head.sha, standing.gives_ok) if is_known else replies.not_looked_at(head.sha)
 
-    async def _head(self, verb: Verb, standing: Standing) -> _Head:
+    async def _head(self, asked: SlashCommand, standing: Standing) -> _Head:
         """The head that is meant, which has the ok of whoever asks where it needs one."""
         pull_request = standing.pull_request
         if pull_request is None:
-            return _Head(refused=replies.only_on_pull_requests(verb))
+            return _Head(refused=replies.only_on_pull_requests(asked.verb))
         if not pull_request.is_open:
             return _Head(refused=replies.nothing_to_review())
         head = pull_request.head_sha
         is_meant = self._command.head_sha in {None, head}
         if is_meant and standing.gives_ok:
-            is_meant = bool(await self._journal.step("give the ok", lambda: self._give_ok(head)))
+            is_meant = bool(await self._act("give the ok", asked, lambda: self._give_ok(head)))
         return _Head(head) if is_meant else _Head(refused=replies.head_moved(head))
 
-    async def _on_issue(self, verb: Verb) -> str:
+    async def _on_issue(self, asked: SlashCommand) -> str:
         """Begin a run of the issue: all of it, or only the plan."""
+        verb, may = asked.verb, partial(self._still, asked)
         if self._command.is_pull_request:
             return replies.only_on_issues(verb)
         if verb is not Verb.plan and not await self._journal.step("are runs wanted", self._runs_wanted):
             return replies.runs_are_off()
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
-        outcome = await self._runs.issue(self._command.repository, self._command.number, trigger, self._command.seen)
+        where = (self._command.repository, self._command.number)
+        outcome = await self._runs.issue(*where, trigger, self._command.seen, may)
         return replies.SHOWN if outcome.startswith("run ") else replies.not_begun(outcome)
 
-    async def _again(self, verb: Verb, standing: Standing) -> str:
+    async def _again(self, asked: SlashCommand, standing: Standing) -> str:
         """On a pull request, a review that ended without a verdict is simply begun again."""
+        verb, may = asked.verb, partial(self._still, asked)
         if self._command.is_pull_request:
-            return await self._review(False, standing)
+            return await self._review(asked, False, standing)
         if not await self._journal.step("are runs wanted", self._runs_wanted):
             return replies.runs_are_off()
-        outcome = await self._runs.again(self._command.repository, self._command.number, verb, self._command.seen)
+        where = (self._command.repository, self._command.number)
+        outcome = await self._runs.again(*where, verb, self._command.seen, may)
         if not outcome.startswith("run "):
             return replies.not_begun(outcome)
         return replies.taken_up() if verb is Verb.resume else replies.SHOWN
@@ -356,15 +388,15 @@ class Obedience:
         await give_ok(self._services, command.repository, command.number, head_sha, command.sender)
         return True
 
-    async def _cancel(self) -> str:
-        stopped = await self._journal.step("stop the merge", lambda: self._stop_merge("cancelled it"))
+    async def _cancel(self, asked: SlashCommand) -> str:
+        stopped = await self._act("stop the merge", asked, lambda: self._stop_merge("cancelled it"))
         ended = await self._runs.end(self._command.repository, self._command.number, ReasonCode.aborted)
         if not ended:
             return ladder_texts.merge_stopped() if stopped else replies.nothing_to_cancel()
         return replies.cancelled(ended[0])
 
-    async def _pause(self) -> str:
-        by = await self._journal.step("pause", self._begin_pause)
+    async def _pause(self, asked: SlashCommand) -> str:
+        by = await self._act("pause", asked, self._begin_pause)
         if by is not None:
             return replies.already_paused(str(by))
         return replies.paused(await self._runs.end_all(self._command.repository, ReasonCode.paused))

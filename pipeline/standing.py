@@ -1,6 +1,6 @@
 """Asks, at the moment somebody commands, who they are here and what they command about (SPEC W5)."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from pydantic import BaseModel, ConfigDict
 
@@ -71,6 +71,17 @@ async def look(
         has_ok=await permits.has_ok(services.database, repository, number, pull_request.head_sha),
         has_pushed=wrote.includes(sender.id),
     )
+
+
+May = Callable[[], Awaitable[None]]
+"""Asks right before an act, in the same step, whether somebody still may (T-P15).
+
+It raises ``NotAllowed`` if not, and the ``CodeHostError`` family if GitHub does not say: that is never a permission.
+"""
+
+
+async def asked_before() -> None:
+    """Nothing more to ask: the same step did, or no person asks."""
 
 
 async def authorship(

@@ -13,9 +13,11 @@ from tests.stories.test_model import LINE, PAY, claim, finds
 SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
 
 
-async def reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
+async def reviewed(
+    told: Story, model: ScriptedModel, severity: str = "error"
+) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
     """A pull request of alice's with one finding, and carol, who may write."""
-    finds(model)
+    finds(model, severity)
     repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "write")
@@ -28,8 +30,7 @@ async def reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, User,
 
 async def test_a_dismissal_in_words(read: Story, model: ScriptedModel) -> None:
     """Who may dismiss by command does so by words; the receipt says what was learned and how to take it back."""
-    repository, alice, carol, pull, comment = await reviewed(read, model)
-    assert read.check(repository, pull.head_sha).conclusion == "failure"
+    repository, alice, carol, pull, comment = await reviewed(read, model, "warning")
     model.when("== reply", SAYS_NO)
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
     await read.rest()
@@ -42,11 +43,24 @@ async def test_a_dismissal_in_words(read: Story, model: ScriptedModel) -> None:
     [learned] = await memories.live(read.forge.services.database, repository.id)
     assert learned.shown in answer.body
 
-    model.when("len(prices)", {"findings": [claim()]})
+    model.when("len(prices)", {"findings": [claim(severity="warning")]})
     head = await alice.push(repository, "feature", {"billing/other.py": "VALUE = 1\n"})
     await read.rest()
     assert read.check(repository, head).conclusion == "success"
     assert read.comments(pull) == [comment]
+
+
+async def test_what_blocks_is_not_lifted_by_a_models_reading_of_words(read: Story, model: ScriptedModel) -> None:
+    """The model also reads a path and a message that the author of the change had a hand in."""
+    repository, _, carol, pull, comment = await reviewed(read, model)
+    model.when("== reply", SAYS_NO)
+    await carol.reply(comment, "No, nobody ever calls this with an empty list.")
+    await read.rest()
+    [answer] = read.thread_answers(pull, comment)
+    assert "blocks, so words alone do not dismiss it" in answer.body
+    assert "/forge dismiss F-" in answer.body
+    assert read.check(repository, pull.head_sha).conclusion == "failure"
+    assert not comment.thread.resolved
 
 
 async def test_the_authors_words_are_a_hint(read: Story, model: ScriptedModel) -> None:

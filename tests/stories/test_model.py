@@ -20,7 +20,9 @@ PAY = FILLER + "\n\ndef total(prices: list[float]) -> float:\n    return sum(pri
 LINE = PAY.splitlines().index("    return sum(prices) / len(prices)") + 1
 
 
-def claim(line: int = LINE, quote: str = "return sum(prices) / len(prices)") -> dict[str, JsonValue]:
+def claim(
+    line: int = LINE, quote: str = "return sum(prices) / len(prices)", severity: str = "error"
+) -> dict[str, JsonValue]:
     """A finding as the model hands it in."""
     return {
         "rule": "model/logic-error",
@@ -28,15 +30,15 @@ def claim(line: int = LINE, quote: str = "return sum(prices) / len(prices)") -> 
         "line": line,
         "end_line": line,
         "quote": quote,
-        "severity": "error",
+        "severity": severity,
         "confidence": 0.9,
         "message": "An empty list divides by zero. Return 0 for it, or refuse it.",
     }
 
 
-def finds(model: ScriptedModel) -> None:
+def finds(model: ScriptedModel, severity: str = "error") -> None:
     """Let the model find the division, and stand by it when it looks again."""
-    model.when("len(prices)", {"findings": [claim()]})
+    model.when("len(prices)", {"findings": [claim(severity=severity)]})
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
 
 

@@ -1,15 +1,24 @@
 """Nothing to the wrong one: what was reviewed passes, who wrote it does not decide, and rights are asked at the act."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from domain import texts
+from memory import ladder, memories, permits
+from pipeline.steps import Call, durable
 from simulator import User
 from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.databases import Backend
+from tests.stories.driver import Story, chapter
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
 from tests.stories.test_acting import announcements, at_level, later
+from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import after_first_write
+from tests.threats.test_gates import world
 from tests.threats.test_permission import APP, BROKEN
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
@@ -221,3 +230,36 @@ async def test_t_p13_retargeted_between_the_look_and_the_merge(told: Story) -> N
     told.github.release_deliveries()
     await told.rest()
     told.comments(pull)
+
+
+# --- when the right is asked for --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["/forge level 4", "/forge pause", "/forge remember Use `make db`.", "/forge review full", "/forge cancel"],
+)
+async def test_t_p15_a_right_that_is_taken_away_before_the_act(tmp_path: Path, backend: Backend, command: str) -> None:
+    """Between the question and the act lies a step's end, and perhaps hours in which GitHub takes no requests."""
+    rights: list[Callable[[], None]] = []
+
+    async def revoking(name: str, call: Call) -> dict[str, Any]:
+        answer = await durable(name, call)
+        if name == "ask for permission" and rights:
+            rights.pop()()
+        return answer
+
+    async with (
+        world(backend, tmp_path) as (github, clock, url),
+        chapter(github, clock, url, tmp_path, SWIFT, durable=revoking) as told,
+    ):
+        scene = await opened(told, {"note.md": "A note.\n"})
+        root = scene.somebody("root", "admin")
+        rights.append(lambda: told.github.grant(scene.repository, root, "read"))
+        answer = await scene.says(root, command)
+        assert "`root` has read" in answer
+        database = told.forge.services.database
+        assert await permits.paused_by(database, (await scene.run()).as_run().repository) is None
+        assert await ladder.level(database, scene.repository.id) == 1
+        assert not await memories.live(database, scene.repository.id)
+        assert len(await told.runs()) == 1

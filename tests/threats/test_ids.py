@@ -7,7 +7,7 @@ from tests.stories.test_hearing import SAYS_NO, reviewed
 
 
 async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(read: Story, model: ScriptedModel) -> None:
-    repository, _, carol, pull, comment = await reviewed(read, model)
+    repository, _, carol, pull, comment = await reviewed(read, model, "warning")
     assert comment.id > 2**32
     model.when("== reply", SAYS_NO)
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
