@@ -1,5 +1,6 @@
 """The reviewer: what the layers found about a change, drawn together into a review."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
@@ -117,8 +118,9 @@ async def check(
         first_party=await code.packages(change.head_sha),
         origin=_origin(author, trusted),
     )
-    findings = tuple(place(finding, change) for finding in checked.findings)
+    findings = await asyncio.to_thread(lambda: tuple(place(finding, change) for finding in checked.findings))
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
+    sensitive, silencing = configuration.paths.sensitive, checked.silencing
     return Checked(
         merge_base=change.merge_base,
         head_sha=change.head_sha,
@@ -130,7 +132,7 @@ async def check(
         layers=checked.layers,
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
-        risk=assess(change, findings, author, configuration.paths.sensitive, checked.silencing, has_tests),
+        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests),
         touched=tuple(_wanted(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
         if_unread=_if_unread(configuration, owned),

@@ -1,6 +1,7 @@
 """The command line: what operators and developers type. Decisions are made on GitHub, never here."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -280,6 +281,8 @@ async def _work(settings: Settings) -> None:
 
 async def _until_over(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
     """Wait for the signal to stop; die where another process may do this one's work by now."""
+    gc.collect()
+    gc.freeze()  # what is there for good need not be looked through again while everybody waits
     waiting = [asyncio.create_task(event.wait()) for event in (stopped, workflows.displaced)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:

@@ -13,7 +13,7 @@ import orjson
 import structlog
 from aiohttp import ClientPayloadError, web
 
-from domain.commands import Ignored, acts_once
+from domain.commands import AnyCommand, Ignored, acts_once
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 LARGEST_BODY = 25 * 1024 * 1024  # GitHub never sends more
 LARGE_BODY = 1024 * 1024  # few are that large, so only some of them are read at a time
 MOST_LARGE_BODIES = 8
+LONG_BODY = 20_000  # bytes; few comments make one so long
 BODY_SECONDS = 5.0  # with the time to store it well under the 10 after which GitHub gives up
 
 _EVENT = "X-GitHub-Event"
@@ -98,7 +99,7 @@ class Door:
         body = await self._read(request)
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
-        wanted = payload if isinstance(payload, Ignored) else translate(event, payload, self._app_id)
+        wanted = await self._translated(event, payload, len(body))
         once = None if isinstance(wanted, Ignored) else acts_once(wanted, hashlib.sha256(body).hexdigest())
         return Delivery(
             guid=guid,
@@ -109,6 +110,14 @@ class Door:
             reason=wanted.reason if isinstance(wanted, Ignored) else "",
             acts_once=once,
         )
+
+    async def _translated(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:
+        """What a payload asks for; a long comment, which may take long to understand, keeps nobody else waiting."""
+        if isinstance(payload, Ignored):
+            return payload
+        if size <= LONG_BODY:
+            return translate(event, payload, self._app_id)
+        return await asyncio.to_thread(translate, event, payload, self._app_id)
 
     async def _read(self, request: web.Request) -> bytes:
         if request.content_length is not None and request.content_length > LARGEST_BODY:

@@ -11,6 +11,9 @@ from domain.changes import Change
 from domain.paths import printable
 from domain.spots import Spot
 
+CREDENTIAL = "secret/"
+"""How the rules about credentials begin."""
+
 
 class Category(StrEnum):
     """What a finding is about (DESIGN §6)."""
@@ -96,7 +99,7 @@ class RawFinding(BaseModel):
     @property
     def is_credential(self) -> bool:
         """Whether it is about a credential that stands in the change: removing the line does not undo that."""
-        return self.rule.startswith("secret/")
+        return self.rule.startswith(CREDENTIAL)
 
     @property
     def weight(self) -> tuple[int, float, str, int]:

@@ -84,7 +84,8 @@ class ToolRun(BaseModel):
 class LayerReport(BaseModel):
     """What one layer of a review did.
 
-    ``missing`` says why a layer that was required could not run at all.
+    ``missing`` says why a layer that was required could not run at all; ``cut`` counts findings that could ask for
+    something and are not weighed, because there are too many.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,6 +94,7 @@ class LayerReport(BaseModel):
     tools: tuple[ToolRun, ...] = ()
     missing: str | None = None
     note: str | None = None
+    cut: int = 0
 
 
 class Conclusion(StrEnum):

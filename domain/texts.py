@@ -235,27 +235,32 @@ def _verdict(review: Review) -> str:
     return f"{reasons(review.reasons)}\n\n**Next:** {_next(review)}"
 
 
+_NEXT = {
+    "gate.rejected": "what was rejected is in the reason above. A push is reviewed anew.",
+    "gate.expired": "press **Review again** to ask again, or `/forge review full`.",
+    "credential.history": (
+        "revoke what is in the history, where it was issued; then have a person say so, as shown below."
+    ),
+    "tool.failed": "press **Review again**; if a tool keeps failing, ask whoever operates Forge.",
+    "findings.cut": (
+        "fix what is listed and push: then what was left out is listed. Or have a person review this change."
+    ),
+    "layer.missing": (
+        "have a person review this change. To let layers 1 and 2 be enough, "
+        "set `review: {model: never}` in `.github/forge.yml` on the default branch."
+    ),
+    "gate.unasked": "wait a moment: what was not asked while findings blocked is asked now.",
+    "gate.waiting": "somebody who may decides at the gate below: with its buttons, or with a comment.",
+}
+"""What to do about a reason, the first that applies."""
+
+
 def _next(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
         return "fix what is marked error or critical, and push. What was said already is not said again."
-    if "gate.rejected" in codes:
-        return "what was rejected is in the reason above. A push is reviewed anew."
-    if "gate.expired" in codes:
-        return "press **Review again** to ask again, or `/forge review full`."
-    if "credential.history" in codes:
-        return "revoke what is in the history, where it was issued; then have a person say so, as shown below."
-    if "tool.failed" in codes:
-        return "press **Review again**; if a tool keeps failing, ask whoever operates Forge."
-    if "layer.missing" in codes:
-        return (
-            "have a person review this change. To let layers 1 and 2 be enough, "
-            "set `review: {model: never}` in `.github/forge.yml` on the default branch."
-        )
-    if "gate.unasked" in codes:
-        return "wait a moment: what was not asked while findings blocked is asked now."
-    if "gate.waiting" in codes:
-        return "somebody who may decides at the gate below: with its buttons, or with a comment."
+    if todo := next((text for code, text in _NEXT.items() if code in codes), None):
+        return todo
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
     if review.decision is Decision.unread:
@@ -335,6 +340,9 @@ def _layer_rows(layer: LayerReport) -> list[str]:
     ]
     if layer.missing is not None:
         rows.append(f"| {name} | | | | ⚠️ {prose(layer.missing, 300)} |")
+    if layer.cut:
+        more = f"{_count(layer.cut, 'more finding')} left out: the gravest of each file and tool are kept"
+        rows.append(f"| {name} | | | | ⚠️ {more} |")
     if layer.note is not None:
         rows.append(f"| {name} | | | | {prose(layer.note, 300)} |")
     return rows

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import ColumnElement, Select, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
-from domain.findings import Finding
+from domain.findings import CREDENTIAL, Finding
 from domain.holding import TakenUp
 from domain.ids import finding_id, new_id
 from domain.runs import Phase, ReasonCode, Run, RunState
@@ -18,24 +19,27 @@ from memory.tables import DismissalRow, FindingRow, RunRow
 
 
 async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding], now: datetime) -> tuple[Finding, ...]:
-    """Give each finding its name within the pull request and remember it, within the caller's transaction."""
-    known = {
-        row.fingerprint: row
-        for row in await session.scalars(
-            select(FindingRow).where(FindingRow.repository_id == run.repository.id, FindingRow.number == run.number)
-        )
-    }
+    """Give each finding its name within the pull request and remember it as it is now, in the caller's transaction."""
+    if not findings:
+        return ()
+    found = await session.execute(
+        select(FindingRow.fingerprint, FindingRow.id, FindingRow.name).where(*_in_pull_request(run))
+    )
+    known = {row.fingerprint: row for row in found}
     taken = {row.name for row in known.values()}
     named: list[Finding] = []
+    again: list[dict[str, Any]] = []
+    new: list[dict[str, Any]] = []
     for finding in findings:
         row = known.get(finding.fingerprint)
         name = row.name if row else finding_id(finding.fingerprint, taken)
         named.append(finding.model_copy(update={"id": name}))
+        content = named[-1].model_dump(mode="json")
         if row is not None:
-            row.last_run = run.id
+            again.append({"id": row.id, "last_run": run.id, "content": content})
             continue
         taken.add(name)
-        session.add(_row(run, named[-1], now))
+        new.append(_row(run, named[-1], content, now))
         ledger.tell(
             session,
             run.id,
@@ -44,6 +48,10 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
             phase=Phase.review,
             payload={"finding": name, "rule": finding.rule, "severity": finding.severity, "path": finding.path},
         )
+    if again:
+        await session.execute(update(FindingRow), again)
+    if new:
+        await session.execute(insert(FindingRow), new)
     return tuple(named)
 
 
@@ -78,10 +86,10 @@ async def mark_posted(database: Database, run: Run, fingerprints: Collection[str
 
 async def credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
     """The credentials that were found in a pull request so far, the first found first."""
+    rule = FindingRow.content["rule"].as_string()
+    query = _of_pull_request(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
     async with database.transaction() as session:
-        rows = await session.scalars(_of_pull_request(repository_id, number).order_by(FindingRow.id))
-        found = [Finding.model_validate(row.content) for row in rows]
-        return [finding for finding in found if finding.is_credential]
+        return [Finding.model_validate(row.content) for row in await session.scalars(query)]
 
 
 async def by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
@@ -94,8 +102,8 @@ async def by_name(database: Database, repository_id: int, number: int, name: str
 async def names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """What the findings of a pull request are called."""
     async with database.transaction() as session:
-        rows = await session.scalars(_of_pull_request(repository_id, number))
-        return [row.name for row in rows]
+        query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.name)
+        return list(await session.scalars(query))
 
 
 async def posted(database: Database, repository_id: int, number: int) -> set[str]:
@@ -197,18 +205,22 @@ def _of_pull_request(repository_id: int, number: int) -> Select[FindingRow]:
     return select(FindingRow).where(FindingRow.repository_id == repository_id, FindingRow.number == number)
 
 
-def _row(run: Run, finding: Finding, now: datetime) -> FindingRow:
-    return FindingRow(
-        id=new_id(),
-        repository_id=run.repository.id,
-        number=run.number,
-        name=finding.id,
-        fingerprint=finding.fingerprint,
-        trail=finding.trail,
-        content=finding.model_dump(mode="json"),
-        first_run=run.id,
-        last_run=run.id,
-        posted_by=None,
-        comment_id=None,
-        created_at=now,
-    )
+def _in_pull_request(run: Run) -> Sequence[ColumnElement[bool]]:
+    return FindingRow.repository_id == run.repository.id, FindingRow.number == run.number
+
+
+def _row(run: Run, finding: Finding, content: dict[str, Any], now: datetime) -> dict[str, Any]:
+    return {
+        "id": new_id(),
+        "repository_id": run.repository.id,
+        "number": run.number,
+        "name": finding.id,
+        "fingerprint": finding.fingerprint,
+        "trail": finding.trail,
+        "content": content,
+        "first_run": run.id,
+        "last_run": run.id,
+        "posted_by": None,
+        "comment_id": None,
+        "created_at": now,
+    }

@@ -1,5 +1,6 @@
 """Draws the review of one head together: the code, layers 1 and 2, what people dismissed, and the checkpoint."""
 
+import asyncio
 from collections.abc import Collection
 
 from pydantic import JsonValue
@@ -84,7 +85,7 @@ class Drawing:
             loaded = await configured(services, run)
             ceilings = services.ceilings.of_configuration
             there = at_head.get(configuration.PATH)
-            found.append(config_check(there, loaded.configuration, loaded.below, ceilings))
+            found.append(await asyncio.to_thread(config_check, there, loaded.configuration, loaded.below, ceilings))
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
         shown = memory_file.together(found)

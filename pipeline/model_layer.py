@@ -1,6 +1,7 @@
 """Layer 3 of a run: a model reads what is new, each call journaled and paid for once."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
@@ -146,14 +147,17 @@ class ModelLayer:
         ids = {finding.id for finding in carried}
         changed = [f for f in standing if f.id not in ids and f.path in versions]
         read: set[str] = set() if previous is None or since is None else _read_before(previous, change, since)
-        plan = questions(
-            change if since is None else narrowed(change, since, read),
-            versions,
-            (*checked.findings, *carried),
-            intent=Intent(title=self._pull_request.title),
-            earlier=await self._as_they_were(changed, previous, since),
-            never_send=self._configuration.review.never_send,
-            redact=outgoing,
+        earlier = await self._as_they_were(changed, previous, since)
+        plan = await asyncio.to_thread(
+            lambda: questions(
+                change if since is None else narrowed(change, since, read),
+                versions,
+                (*checked.findings, *carried),
+                intent=Intent(title=self._pull_request.title),
+                earlier=earlier,
+                never_send=self._configuration.review.never_send,
+                redact=outgoing,
+            )
         )
         asked = {path for question in plan.questions for path in question.lines}
         unasked = asked | {entry.path for entry in plan.not_read}
@@ -177,19 +181,9 @@ class ModelLayer:
 
     async def _weigh(self, checked: Checked, prepared: Prepared, answers: Sequence[Answer]) -> JsonValue:
         change, versions = await self._code(checked)
-        found = [*checked.findings, *prepared.carried]
-        pairs = list(zip(prepared.plan.questions, answers, strict=True))
-        raw = [
-            finding
-            for question, answer in pairs
-            for finding in findings_of(answer, question, change, versions, found, redact=outgoing)
-        ]
-        lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
         lessons = await recall.told(self._services.database, self._run.id, Phase.review.value)
-        candidates = tuple(_taught(place(unquoted(each), change), lessons) for each in identified(raw, lines))
-        second = second_look(candidates, change, versions, checked.findings, redact=outgoing)
-        gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
-        return Weighed(candidates=candidates, second=second, gone=tuple(gone)).model_dump(mode="json")
+        weighed = await asyncio.to_thread(_weighed, checked, prepared, answers, change, versions, lessons)
+        return weighed.model_dump(mode="json")
 
     def _paying(self, checked: Checked) -> Paying:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
@@ -285,6 +279,28 @@ def _read_before(previous: Review, change: Change, since: Change) -> set[str]:
     names = {file.path: file.old_path or file.path for file in since.files}
     dark = {each.path for each in since.touched if each.lines is None}
     return {file.path for file in change.files if names.get(file.path, file.path) in read and file.path not in dark}
+
+
+def _weighed(
+    checked: Checked,
+    prepared: Prepared,
+    answers: Sequence[Answer],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    lessons: Sequence[Memory],
+) -> Weighed:
+    found = [*checked.findings, *prepared.carried]
+    pairs = list(zip(prepared.plan.questions, answers, strict=True))
+    raw = [
+        finding
+        for question, answer in pairs
+        for finding in findings_of(answer, question, change, versions, found, redact=outgoing)
+    ]
+    lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
+    candidates = tuple(_taught(place(unquoted(each), change), lessons) for each in identified(raw, lines))
+    second = second_look(candidates, change, versions, checked.findings, redact=outgoing)
+    gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
+    return Weighed(candidates=candidates, second=second, gone=tuple(gone))
 
 
 def _taught(finding: Finding, lessons: Sequence[Memory]) -> Finding:

@@ -50,6 +50,7 @@ SETTLING = 10.0
 CONCLUDED = "concluded"
 _OPENED = "queued"
 _OVER = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
+MOST_ANNOTATIONS = 100
 _UNNUMBERED = 0  # what the outbox keeps of a write whose object it does not know the number of
 DECIDE = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
@@ -98,7 +99,7 @@ class Publisher:
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
         conclusion, text = await self._agreed(run, conclusion, text)
-        check = _check(run, "completed", text, conclusion, tuple(_annotation(f) for f in shown if f.line is not None))
+        check = _check(run, "completed", text, conclusion, _annotations(shown))
         await self.complete(run, _OPENED, CONCLUDED, check)
 
     async def close(self, run: Run) -> None:
@@ -556,6 +557,11 @@ def choose_inline(review: Review, posted_before: Collection[str], most: int) -> 
 def _comment(finding: Finding) -> InlineComment:
     start, end = finding.comment_lines
     return InlineComment(path=finding.path, start_line=start, line=end, body=outgoing(texts.comment(finding)))
+
+
+def _annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
+    """The first of the findings, the gravest, on their lines: GitHub takes fifty in one write, a second apart."""
+    return tuple(_annotation(f) for f in findings if f.line is not None)[:MOST_ANNOTATIONS]
 
 
 def _annotation(finding: Finding) -> Annotation:

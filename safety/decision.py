@@ -103,7 +103,15 @@ def _incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
         for tool in layer.tools
         if tool.problem is not None
     ]
-    return (*missing, *failed)
+    return (*missing, *failed, *_cut(sum(layer.cut for layer in layers)))
+
+
+def _cut(findings: int) -> tuple[Reason, ...]:
+    """What is not weighed cannot be dismissed or counted, so it is never approved unseen."""
+    if not findings:
+        return ()
+    text = f"{findings:,} more {'finding is' if findings == 1 else 'findings are'} left out, because there are too many"
+    return (Reason(code="findings.cut", text=text, value=findings, threshold=1),)
 
 
 def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:

@@ -1,5 +1,6 @@
 """Reads changes and contents out of a bare repository's objects; nothing is ever checked out."""
 
+import asyncio
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -107,35 +108,20 @@ class Objects:
         entries = await self._entries(merge_base, head, "-M100%")
         attribute_files = await self._attribute_files(merge_base, entries)
         candidates = rename_candidates(entries, limits)
-        look, _ = choose(entries, Attributes(), limits)
+        look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits)
         sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
         attributes = await self._attributes(attribute_files, sizes)
         entries = await self._paired(merge_base, head, entries, candidates, sizes)
 
-        look, skipped = choose(entries, attributes, limits)
+        look, skipped = await asyncio.to_thread(choose, entries, attributes, limits)
         if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
             sizes |= await self._sizes(unknown)
         look, too_large = within_sizes(look, sizes, limits, self.absent)
         read = await self._readable(look, attributes)
         patches = await self._patches(read.look, read.recoded)
-        files, too_long = within_diff(read.look, patches, limits, read.unshown)
-        lines = {file.path.encode(): file.additions + file.deletions for file in files}
-        places = {entry.path: place for place, entry in enumerate(entries)}
-        return Change(
-            merge_base=merge_base,
-            head_sha=head,
-            files=tuple(sorted(files, key=lambda file: places[file.path.encode()])),
-            not_looked_at=summarised([*skipped, *too_large, *read.skipped, *too_long], limits),
-            total_files=len(entries),
-            additions=sum(file.additions for file in files),
-            deletions=sum(file.deletions for file in files),
-            touched=tuple(
-                touched(
-                    entry, lines.get(entry.path), may_run=brings_what_runs(entry, script=entry.path in read.scripts)
-                )
-                for entry in entries
-            ),
-        )
+        files, too_long = await asyncio.to_thread(within_diff, read.look, patches, limits, read.unshown)
+        left_out = [*skipped, *too_large, *read.skipped, *too_long]
+        return await asyncio.to_thread(_change, merge_base, head, entries, files, left_out, read.scripts, limits)
 
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
         """Contents of both sides by path at head; of text that says it is in another encoding, in UTF-8."""
@@ -227,7 +213,7 @@ class Objects:
             *("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *_DIFF, *options),
             *("--end-of-options", old, new, "--", *only),
         )
-        return parse_raw(compared.stdout)
+        return await asyncio.to_thread(parse_raw, compared.stdout)
 
     async def _attribute_files(self, tree: str, entries: Sequence[Entry]) -> dict[str, str]:
         """The ``.gitattributes`` of the tree that concern the entries: directory → blob."""
@@ -315,12 +301,38 @@ class Objects:
                 environment=environment,
                 most=256 * MEGABYTE,
             )
-        return parse_patch(patch.stdout)
+        return await asyncio.to_thread(parse_patch, patch.stdout)
 
     async def _stored(self, content: bytes, environment: Mapping[str, str]) -> str:
         """The blob of a content that is put beside the repository's own objects."""
         done = await self.git.run("hash-object", "-w", "--stdin", stdin=content, environment=environment)
         return done.stdout.decode().strip()
+
+
+def _change(
+    merge_base: str,
+    head: str,
+    entries: Sequence[Entry],
+    files: Sequence[FileChange],
+    left_out: Collection[Skipped],
+    scripts: Collection[bytes],
+    limits: Limits,
+) -> Change:
+    lines = {file.path.encode(): file.additions + file.deletions for file in files}
+    places = {entry.path: place for place, entry in enumerate(entries)}
+    return Change(
+        merge_base=merge_base,
+        head_sha=head,
+        files=tuple(sorted(files, key=lambda file: places[file.path.encode()])),
+        not_looked_at=summarised(left_out, limits),
+        total_files=len(entries),
+        additions=sum(file.additions for file in files),
+        deletions=sum(file.deletions for file in files),
+        touched=tuple(
+            touched(entry, lines.get(entry.path), may_run=brings_what_runs(entry, script=entry.path in scripts))
+            for entry in entries
+        ),
+    )
 
 
 def _tree(blobs: Iterable[str | None]) -> bytes:

@@ -1,5 +1,6 @@
 """Layer 2 for Python: bandit, in a warm worker, one file at a time."""
 
+import asyncio
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -7,7 +8,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.checks.paths import is_test_or_document
-from agents.checks.subject import Subject, ToolReport
+from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
 from agents.checks.words import message
 from agents.checks.work import Shift, each
 from domain.findings import Category, Layer, RawFinding, Severity
@@ -50,29 +51,38 @@ async def check(files: Sequence[Subject], shift: Shift, *, heeding: bool) -> Too
     """
     small = [file for file in files if len(file.head) <= _LARGEST]
     answers, problem = await each(small, lambda file: _request(file, heeding), lambda file: file.path, "bandit", shift)
+    problems = [problem] if problem else []
+    if len(small) < len(files):
+        problems.append(f"{len(files) - len(small)} files are larger than {_LARGEST:,} bytes.")
+    return await asyncio.to_thread(_report, answers, len(small), problems)
+
+
+def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problems: list[str]) -> ToolReport:
     head: list[RawFinding] = []
     base: list[RawFinding] = []
     unread: set[str] = set()
     unparsed: list[str] = []
+    read: set[str] = set()
     for file, answer in answers:
         found = cast(dict[str, Any], answer)
         if found["head"] is None:
             unparsed.append(file.path)
             continue
+        if max(len(head), len(base)) > MOST_TAKEN_IN:
+            problems.append(TOO_MANY)
+            break
         head += _findings(file.path, found["head"], len(file.head_lines))
         base += _findings(file.path, found["base"] or [], len(file.base_lines))
+        read.add(file.path)
         if found["base"] is None:
             unread.add(file.path)
-    problems = [problem] if problem else []
-    if len(small) < len(files):
-        problems.append(f"{len(files) - len(small)} files are larger than {_LARGEST:,} bytes.")
     return ToolReport(
         tuple(head),
         tuple(base),
         frozenset(unread),
         tuple(unparsed),
-        len(small),
-        read=frozenset(file.path for file, _ in answers if file.path not in unparsed),
+        files,
+        read=frozenset(read),
         problem=" ".join(problems) or None,
     )
 

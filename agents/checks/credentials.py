@@ -1,12 +1,13 @@
 """Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
 
+import asyncio
 from collections.abc import Container, Sequence
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from agents.checks.identity import identified
-from agents.checks.subject import Subject, ToolReport
+from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
 from agents.checks.work import Shift, each
 from domain.credentials import SHAPES
 from domain.findings import Category, Finding, Layer, RawFinding, Severity
@@ -32,6 +33,7 @@ NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if 
 }
 """Kind of credential → what people call it."""
 
+MOST_IN_PASSING = 200
 _PIECE = 200_000
 # Known formats and key material are certain; the others are guesses from a name or a place.
 _GUESSED = {"keyword": (Severity.error, 0.65), "basic-auth": (Severity.error, 0.8), "jwt": (Severity.error, 0.8)}
@@ -43,23 +45,33 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     changed = [file for file in files if file.change.added_lines]
     pieces = list(_pieces(changed))
     answers, problem = await each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
-    findings = tuple(
-        _finding(hit["path"], hit["kind"], hit["line"], hit["mark"])
-        for _, answer in answers
-        for hit in cast(list[dict[str, Any]], answer)
-    )
-    return ToolReport(head=findings, files=len(changed), problem=problem)
+    hits = [hit for _, answer in answers for hit in cast(list[dict[str, Any]], answer)]
+    findings = await asyncio.to_thread(_findings, hits[:MOST_TAKEN_IN])
+    problems = [*filter(None, [problem]), *([TOO_MANY] if len(hits) > MOST_TAKEN_IN else [])]
+    return ToolReport(head=findings, files=len(changed), problem=" ".join(problems) or None)
+
+
+def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
+    return tuple(_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits)
 
 
 async def in_passing(files: Sequence[Passing], shift: Shift) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that a commit added and a later one took away, and what could not be looked at."""
     answers, problem = await each(files, _request_in_passing, lambda file: file.path, "secrets", shift)
+    return await asyncio.to_thread(_in_passing, answers, problem)
+
+
+def _in_passing(
+    answers: Sequence[tuple[Passing, JsonValue]], problem: str | None
+) -> tuple[tuple[Finding, ...], str | None]:
     findings: list[Finding] = []
     for file, answer in answers:
-        hits = cast(list[dict[str, Any]], answer)
-        found = [_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits]
+        found = _findings(cast(list[dict[str, Any]], answer)[:MOST_TAKEN_IN])
         findings += identified(found, {file.path: file.lines})
-    return tuple(findings), problem
+    if len(findings) <= MOST_IN_PASSING:
+        return tuple(findings), problem
+    too_many = f"{len(findings):,} credentials came and went; only {MOST_IN_PASSING} of them are named."
+    return tuple(findings[:MOST_IN_PASSING]), " ".join([*filter(None, [problem]), too_many])
 
 
 def _request_in_passing(file: Passing) -> JsonValue:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from domain.findings import Fix
 
@@ -26,9 +28,10 @@ def whole_lines(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix 
     :param edits: they must touch only one contiguous block of lines, together with the finding's own.
     :param first: first line of the finding; :param last: its last line.
     """
-    if not edits or "\r" in text.replace("\r\n", ""):
+    laid_out = _laid_out(text)
+    if not edits or laid_out.has_lone_returns:
         return None
-    lines = text.split("\n")
+    lines = laid_out.lines
     ordered = sorted(edits)
     touched = [_touched(edit) for edit in ordered]
     if not _contiguous([*touched, (first, last)]):
@@ -36,7 +39,7 @@ def whole_lines(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix 
     start, end = min(line for line, _ in touched), max(line for _, line in touched)
     if not 1 <= start <= end <= len(lines) or end - start >= _MOST_LINES:
         return None
-    result = _applied(lines, ordered, start, end)
+    result = _applied(text, laid_out, ordered, start, end)
     if result is None:
         return None
     result, end = result
@@ -46,6 +49,25 @@ def whole_lines(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix 
     unchanged = replacement == "\n".join(lines[start - 1 : end]).replace("\r", "")
     # A replacement by one empty line cannot be told from a removal.
     return None if replacement == "" or unchanged else Fix(start_line=start, end_line=end, replacement=replacement)
+
+
+@dataclass(frozen=True)
+class _LaidOut:
+    """A text by its lines.
+
+    :param offsets: where each line begins, and one behind the last.
+    """
+
+    lines: Sequence[str]
+    offsets: Sequence[int]
+    has_lone_returns: bool
+
+
+@lru_cache(maxsize=8)
+def _laid_out(text: str) -> _LaidOut:
+    """The lines of a text, found once for all fixes of a file: there may be thousands."""
+    lines = text.split("\n")
+    return _LaidOut(lines, [0, *accumulate(len(line) + 1 for line in lines)], "\r" in text.replace("\r\n", ""))
 
 
 def _touched(edit: Edit) -> tuple[int, int]:
@@ -63,12 +85,9 @@ def _contiguous(blocks: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def _applied(lines: Sequence[str], edits: Sequence[Edit], start: int, end: int) -> tuple[str, int] | None:
+def _applied(text: str, laid_out: _LaidOut, edits: Sequence[Edit], start: int, end: int) -> tuple[str, int] | None:
     """The text of lines ``start`` to ``end`` after the edits, and the last line it replaces."""
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line) + 1)
-    text = "\n".join(lines)
+    lines, offsets = laid_out.lines, laid_out.offsets
 
     def offset(line: int, column: int) -> int | None:
         if not 1 <= line <= len(lines) + 1 or column < 1:

@@ -14,6 +14,8 @@ from domain.findings import RawFinding
 from domain.globs import matches
 from workspace.sandbox import Command, Sandbox
 
+_MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
+
 
 def matching(linter: Linter, files: Sequence[Subject]) -> list[Subject]:
     """The files a linter is for."""
@@ -54,15 +56,16 @@ async def _run(
     if not files:
         return ()
     root = folder / side
-    command = Command((*shlex.split(linter.run), *("./" + file.path for file in files)), root, seconds=seconds)
-    done = await sandbox.run(command, level)
+    wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
+    done = await sandbox.run(Command(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:
         raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
-        return sarif.read(done.stdout.data, linter.name, lines, str(sandbox.seen(root, level)), heeding=heeding)
+        seen = str(sandbox.seen(root, level))
+        return await asyncio.to_thread(sarif.read, done.stdout.data, linter.name, lines, seen, heeding=heeding)
     except ToolError as error:
         said = bounded(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")

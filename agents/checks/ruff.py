@@ -2,8 +2,10 @@
 
 import asyncio
 import codecs
+import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,6 +41,10 @@ _BY_CATEGORY = {
 }
 
 
+_MOST_PRINTED = 8 << 20  # bytes; the change has too many problems to list then, and only the first of them are read
+_NOTHING = frozenset[str]()
+
+
 async def check(
     files: Sequence[Subject],
     folder: Path,
@@ -62,14 +68,16 @@ async def check(
     runs = [_Run(sandbox, level, folder, settings, members, heeding, seconds) for settings, members in groups.items()]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
+    unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
     notes = dict.fromkeys(report.note for report in reports if report.note)
     return ToolReport(
         head=tuple(finding for report in reports for finding in report.head),
         base=tuple(finding for report in reports for finding in report.base),
         unread=frozenset(path for report in reports for path in report.unread),
         files=len(usable),
-        read=frozenset(file.path for file in usable),
-        problem=f"{skipped} files have names that cannot be written to disk." if skipped else None,
+        read=frozenset(path for report in reports for path in report.read),
+        problem=" ".join(dict.fromkeys([*unwritten, *(report.problem for report in reports if report.problem)]))
+        or None,
         note=" ".join(notes) or None,
     )
 
@@ -103,22 +111,37 @@ class _Run:
                 self._settings, f"ruff did not accept the repository's settings and ran with its default rules: {error}"
             )
             (head, base), unformatted = await self._both_sides(), ()
-        unread = frozenset(finding.path for finding in base if finding.rule == SYNTAX)
-        findings = (*_one_syntax_error(head), *unformatted)
-        return ToolReport(findings, base, unread, note=self._settings.note)
+        if base.is_all:
+            unread = frozenset(finding.path for finding in base.findings if finding.rule == SYNTAX)
+        else:
+            unread = frozenset(self._files)
+        findings = (*_one_syntax_error(head.findings), *unformatted)
+        if head.is_all:
+            read, problem = frozenset(path for path, file in self._files.items() if _is_utf8(file.head)), None
+        else:  # which files it came to is not said
+            read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
+        return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
 
-    async def _both_sides(self) -> tuple[tuple[RawFinding, ...], tuple[RawFinding, ...]]:
+    async def _both_sides(self) -> "tuple[_Listed, _Listed]":
         old = [path for path, file in self._files.items() if file.base is not None]
         head, base = await asyncio.gather(self._lint(HEAD, list(self._files)), self._lint(BASE, old))
         return head, base
 
-    async def _lint(self, side: str, paths: Sequence[str]) -> tuple[RawFinding, ...]:
+    async def _lint(self, side: str, paths: Sequence[str]) -> "_Listed":
         if not paths:
-            return ()
+            return _Listed((), is_all=True)
         silenced = () if self._heeding else ("--ignore-noqa",)
-        done = await self._ruff(side, paths, "check", "--output-format=json", "--exit-zero", "--no-fix", *silenced)
-        found = [self._finding(side, entry) for entry in _entries(done)]
-        return tuple(finding for finding in found if finding is not None)
+        done = await self._ruff(
+            side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
+        )
+        return await asyncio.to_thread(self._listed, side, done)
+
+    def _listed(self, side: str, done: Completed) -> "_Listed":
+        """What ruff printed line by line, so that nothing else stands still while much of it is read."""
+        is_all = done.stdout.is_complete
+        lines = io.BytesIO(done.stdout.data if is_all else done.stdout.head[: done.stdout.head.rfind(b"\n") + 1])
+        found = (self._finding(side, entry) for line in lines for entry in _entries(b"[%b]" % line))
+        return _Listed(tuple(finding for finding in found if finding is not None), is_all)
 
     async def _unformatted(self) -> tuple[RawFinding, ...]:
         """Files that were formatted before and no longer are, where the repository uses ruff."""
@@ -146,7 +169,9 @@ class _Run:
     async def _judged(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
         """(path, code) of what the formatter has to say."""
         done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
-        return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done)]
+        if not done.stdout.is_complete:
+            raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
+        return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done.stdout.data)]
 
     async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
         root = self._root(side)
@@ -154,11 +179,10 @@ class _Run:
         arguments = [part for value in self._settings.arguments for part in ("--config", value)]
         names = ["./" + path.removeprefix(prefix) for path in paths]
         argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
-        done = await self._sandbox.run(
-            Command((*argv, *options, *arguments, "--", *names), root, seconds=self._seconds), self._level
-        )
+        wanted = (*argv, *options, *arguments, "--", *names)
+        done = await self._sandbox.run(Command(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level)
         if not done.stdout.is_complete:
-            raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
+            return done  # stopped while it printed
         if done.status is None:
             raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if done.status == 2 and command == "check":
@@ -206,11 +230,28 @@ class _Run:
         )
 
 
-def _entries(done: Completed) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Listed:
+    """The findings of one side, and whether these are all."""
+
+    findings: tuple[RawFinding, ...]
+    is_all: bool
+
+
+def _entries(printed: bytes) -> list[dict[str, Any]]:
     try:
-        return cast(list[dict[str, Any]], json.loads(done.stdout.data))
+        return cast(list[dict[str, Any]], json.loads(printed))
     except ValueError:
         raise ToolError("ruff's answer could not be read.") from None
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether ruff can read a file: one in another encoding it passes over, whatever the file says of itself."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class _NotAccepted(Exception):

@@ -9,7 +9,8 @@ from pathlib import Path
 from agents.checks import bandit, credentials, linters, ruff, scripts, silencing, workflows
 from agents.checks.dependencies import vulnerable
 from agents.checks.identity import identified, without_repetitions
-from agents.checks.introduced import introduced, on_added_lines
+from agents.checks.introduced import Some, introduced, on_added_lines
+from agents.checks.most import most_weighty
 from agents.checks.subject import Subject, ToolReport, subjects, write_versions
 from agents.checks.together import together
 from agents.checks.toolbox import Toolbox
@@ -68,11 +69,7 @@ async def run_checks(
         outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
     if dependencies is not None:
         outcomes.append(_compared_dependencies(change, dependencies))
-    outcomes = _with_unparsed(outcomes)
-    silenced = silencing.added(files)
-    layers = _with_silenced(_layers(outcomes, _not_compared(change, dependencies)), silenced, origin)
-    lines = silencing.lines(silenced) if silencing.counts(origin) else 0
-    return CheckResult(_kept(files, outcomes), layers, lines, _read_by(outcomes))
+    return await asyncio.to_thread(_drawn, files, outcomes, _not_compared(change, dependencies), origin)
 
 
 async def search_commits(
@@ -102,6 +99,19 @@ class _Outcome:
     report: ToolReport
     seconds: float
     missing: str | None = None
+
+
+def _drawn(
+    files: Sequence[Subject], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
+) -> CheckResult:
+    """What all tools said, drawn together; for a thread of its own, because there may be much of it."""
+    outcomes = _with_unparsed(outcomes)
+    silenced = silencing.added(files)
+    kept, cut = most_weighty(_kept(files, outcomes))
+    layers = _with_silenced(_layers(outcomes, not_compared), silenced, origin)
+    layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
+    lines = silencing.lines(silenced) if silencing.counts(origin) else 0
+    return CheckResult(kept, layers, lines, _read_by(outcomes))
 
 
 def _tools(
@@ -228,13 +238,18 @@ def _kept(files: Sequence[Subject], outcomes: Sequence[_Outcome]) -> tuple[Findi
     kept: list[Finding] = []
     for outcome in outcomes:
         report = outcome.report
-        named = identified(report.head, lines)
-        for path in dict.fromkeys(finding.path for finding in named):
-            head = [finding for finding in named if finding.path == path]
-            base = [finding for finding in report.base if finding.path == path]
+        base = _by_path(report.base)
+        for path, head in _by_path(identified(report.head, lines)).items():
             file = by_path.get(path)
-            kept += head if file is None else _new(file, head, base, path in report.unread)
+            kept += head if file is None else _new(file, head, base.get(path, []), path in report.unread)
     return tuple(sorted(without_repetitions(together(_unquoted(kept), lines)), key=_order))
+
+
+def _by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
+    grouped: dict[str, list[Some]] = {}
+    for finding in findings:
+        grouped.setdefault(finding.path, []).append(finding)
+    return grouped
 
 
 def _new(file: Subject, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool) -> Sequence[Finding]:

@@ -1,12 +1,13 @@
 """Layer 2 for Dockerfiles and shell scripts: our own table of patterns, matched in a warm worker."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from agents.checks.patterns import BY_RULE, kind_of
-from agents.checks.subject import BASE, HEAD, Subject, ToolReport
+from agents.checks.subject import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
 from agents.checks.work import Shift, each
 from domain.findings import Category, Layer, RawFinding
 
@@ -21,11 +22,18 @@ def is_script(file: Subject) -> bool:
 async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
     """Match both versions of all files."""
     answers, problem = await each(files, _request, lambda file: file.path, "patterns", shift)
+    return await asyncio.to_thread(_report, answers, len(files), problem)
+
+
+def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problem: str | None) -> ToolReport:
     sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
     for file, answer in answers:
+        if max(map(len, sides.values())) > MOST_TAKEN_IN:
+            problem = " ".join([*filter(None, [problem]), TOO_MANY])
+            break
         for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
             sides[side] += [_finding(file.path, hit["rule"], hit["line"]) for hit in hits]
-    return ToolReport(tuple(sides[HEAD]), tuple(sides[BASE]), files=len(files), problem=problem)
+    return ToolReport(tuple(sides[HEAD]), tuple(sides[BASE]), files=files, problem=problem)
 
 
 def _request(file: Subject) -> JsonValue:

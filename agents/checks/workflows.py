@@ -1,5 +1,6 @@
 """Layer 2 for GitHub workflows and actions: zizmor, offline, on both versions at once."""
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ _SEVERITY = {"High": Severity.warning, "Medium": Severity.warning, "Low": Severi
 # Many teams accept these knowingly: said, but never a reason to ask for changes.
 _MILD = {"excessive-permissions": Severity.info, "unpinned-uses": Severity.warning, "secrets-inherit": Severity.info}
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
+_MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
 
 
@@ -40,14 +42,16 @@ async def check(
     argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes")
     silenced = () if heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
-    done = await sandbox.run(Command((*argv, *options, *silenced, "--", HEAD, BASE), folder, seconds=seconds), level)
+    wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
+    done = await sandbox.run(Command(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
+    if not done.stdout.is_complete:
+        raise ToolError("zizmor reported more than can be taken in.")
     if done.status is None:
         raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
-    if done.status != 0 or not done.stdout.is_complete:
+    if done.status != 0:
         raise ToolError(f"zizmor failed: {bounded(done.stderr.data.decode(errors='replace'), 200)}")
     try:
-        entries = json.loads(done.stdout.data)
-        found = [_finding(entry, known) for entry in entries if not (heeding and entry["ignored"])]
+        found = await asyncio.to_thread(_read, done.stdout.data, known, heeding)
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
     sides = [pair for pair in found if pair is not None]
@@ -62,6 +66,10 @@ async def check(
 def _audited(said: str) -> frozenset[str]:
     """The paths at head that zizmor says it has audited: it passes over a file that it cannot parse."""
     return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
+
+
+def _read(printed: bytes, known: dict[str, Subject], heeding: bool) -> list[tuple[str, RawFinding] | None]:
+    return [_finding(entry, known) for entry in json.loads(printed) if not (heeding and entry["ignored"])]
 
 
 def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, RawFinding] | None:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import func, select
 
 from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.errors import Recovery
+from memory.tables import FindingRow
 from safety.reading import unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
@@ -707,3 +709,24 @@ async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox:
         "b.py": ("ruff", "bandit"),
         ".github/workflows/b.yml": ("zizmor",),
     }
+
+
+async def test_t_r14_a_change_with_a_hundred_thousand_findings(told: Story) -> None:
+    """What is kept is bounded everywhere, that it is not all is said, and somebody else is answered meanwhile."""
+    repository, alice = told.repository({"app.py": "x = 1\n"})
+    other = await alice.push(repository, "other", {"notes.md": "x\n"}, base="main")
+    flood = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
+    head = await alice.push(repository, "feature", {"app.py": flood}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await alice.open_pull_request(repository, "other")
+    await told.rest()
+
+    assert told.check(repository, other).conclusion == "success"
+    check = told.check(repository, head)
+    assert (check.conclusion, check.title) == ("failure", "Changes requested: 200 findings to fix")
+    assert "more findings left out" in (check.summary or "")
+    assert "ruff could not do its work: It reported more than can be taken in" in (check.summary or "")
+    assert len(check.annotations) == 100
+    assert len(told.comments(pull)) == 25
+    async with told.forge.services.database.transaction() as session:
+        assert await session.scalar(select(func.count()).select_from(FindingRow)) == 200

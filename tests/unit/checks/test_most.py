@@ -1,0 +1,89 @@
+"""How many findings one review weighs."""
+
+import pytest
+
+from agents.checks.most import PER_FILE, PER_REVIEW, PER_TOOL, most_weighty
+from agents.checks.toolbox import Toolbox
+from domain.findings import Category, Finding, Layer, Severity
+from domain.review import Decision, LayerReport, Risk, RiskLevel
+from safety.decision import decide
+from tests.unit.checks.checking import checked
+
+LOW = Risk(score=0, level=RiskLevel.low, parts=())
+
+
+def some(number: int, tool: str = "ruff", path: str = "a.py", severity: Severity = Severity.error) -> list[Finding]:
+    return [
+        Finding(
+            rule=f"{tool}/x",
+            category=Category.correctness,
+            severity=severity,
+            confidence=1,
+            path=path,
+            line=line,
+            message="x",
+            layer=Layer.security if tool == "bandit" else Layer.static,
+            fingerprint=f"{tool}{path}{line}",
+            trail="",
+        )
+        for line in range(1, number + 1)
+    ]
+
+
+def test_few_are_all_kept() -> None:
+    kept, cut = most_weighty(some(PER_FILE))
+    assert (len(kept), sum(cut.values())) == (PER_FILE, 0)
+
+
+def test_one_file_does_not_push_out_another() -> None:
+    kept, cut = most_weighty([*some(PER_FILE + 50), *some(3, path="b.py")])
+    assert (len(kept), cut[Layer.static]) == (PER_FILE + 3, 50)
+
+
+def test_one_tool_does_not_push_out_another() -> None:
+    flood = [each for path in "abcdef" for each in some(PER_FILE, path=path)]
+    kept, cut = most_weighty([*flood, *some(5, tool="bandit", severity=Severity.warning)])
+    assert (len(kept), cut[Layer.static], cut[Layer.security]) == (PER_TOOL + 5, 6 * PER_FILE - PER_TOOL, 0)
+
+
+def test_a_review_has_an_end() -> None:
+    kept, cut = most_weighty([each for tool in ("ruff", "bandit", "z") for p in "abc" for each in some(100, tool, p)])
+    assert (len(kept), sum(cut.values())) == (PER_REVIEW, 400)
+
+
+@pytest.mark.parametrize(("severity", "counted"), [(Severity.info, 0), (Severity.warning, 7)])
+def test_only_what_is_weighed_counts_as_left_out(severity: Severity, counted: int) -> None:
+    assert most_weighty(some(PER_FILE + 7, severity=severity))[1][Layer.static] == counted
+
+
+@pytest.mark.parametrize(("cut", "decision"), [(0, Decision.approve), (1, Decision.require_human)])
+def test_t_r14_what_is_left_out_is_never_approved(cut: int, decision: Decision) -> None:
+    verdict = decide([], LOW, [LayerReport(layer=Layer.static, cut=cut)], [])
+    assert verdict.decision is decision
+    assert [reason.code for reason in verdict.reasons] == ["findings.cut" if cut else "risk.level"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox) -> None:
+    """Else source that nobody came to would count as read, and could be approved (T-R13)."""
+    undefined = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
+    unsafe = "import pickle\n" + "pickle.loads(b'')\n" * 4_000
+    few = await checked(toolbox, {"a.py": (None, "a = 1\n"), "z.py": (None, "z = 1\n")})
+    many = await checked(toolbox, {"a.py": (None, undefined), "z.py": (None, "z = 1\n")})
+    worse = await checked(
+        toolbox,
+        {**{f"{name}.py": (None, unsafe) for name in "abc"}, "y.py": (None, "y = ("), "z.py": (None, "z = 1\n")},
+    )
+
+    assert few.read_by == {"a.py": ("ruff", "bandit"), "z.py": ("ruff", "bandit")}
+    assert many.read_by == {"a.py": ("bandit",), "z.py": ("bandit",)}
+    assert [path for path, tools in worse.read_by.items() if "bandit" in tools] == ["a.py", "b.py", "c.py"]
+    problems = {tool.tool: tool.problem or "" for layer in (*many.layers, *worse.layers) for tool in layer.tools}
+    assert "more than 10,000" in problems["bandit"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_what_ruff_cannot_decode_it_did_not_read(toolbox: Toolbox) -> None:
+    source = "# -*- coding: latin-1 -*-\nx = 1  # \xe9\n".encode("latin-1")
+    result = await checked(toolbox, {"a.py": (None, source), "b.py": (None, "b = 1\n")})
+    assert result.read_by == {"a.py": ("bandit",), "b.py": ("ruff", "bandit")}
