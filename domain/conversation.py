@@ -62,6 +62,7 @@ class ThreadComment(BaseModel):
 
     id: int
     author_id: int | None
+    body: str = ""
 
 
 class ReviewThread(BaseModel):

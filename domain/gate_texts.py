@@ -54,6 +54,8 @@ def stopped_at(gate: Gate) -> CheckText:
 def comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
     head = f"**{_heading(gate)}** · {gate.shown_id} · head {code((gate.check_head or gate.head_sha)[:7])}"
+    if gate.state is GateState.void:
+        return f"{head} · {_why_void(gate)}\n\n{marker}"
     return "\n\n".join([head, *_body(gate, spent), marker])
 
 
@@ -90,6 +92,8 @@ def _heading(gate: Gate) -> str:
 
 
 def _body(gate: Gate, spent: int) -> list[str]:
+    if gate.state is GateState.void:
+        return [f"{prose(title(gate), 200)}. Why: {_why_void(gate)}."]
     if not gate.is_waiting:
         return [
             _answer(gate),
@@ -139,10 +143,12 @@ def _consequence(gate: Gate) -> str:
             return f"The run ends here. {_begins_anew(gate)} begins a new one."
         case GateState.expired:
             return f"The run ends here. {_again(gate)} asks again."
-        case GateState.void:
-            return f"Why: {prose(_VOIDED.get(gate.decision.via if gate.decision else '', 'the run ended'))}."
         case _:
             return ""
+
+
+def _why_void(gate: Gate) -> str:
+    return prose(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
 
 
 def _goes_on_without(gate: Gate) -> bool:

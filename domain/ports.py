@@ -42,6 +42,20 @@ class Conversation(Protocol):
         """Put a label on an issue or pull request; one it has already stays, and one that is new is created."""
         ...
 
+    async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        """Change the App's own comment on a line of the diff.
+
+        :raises NotFound: somebody deleted it.
+        """
+        ...
+
+    async def fold_comment(self, repository: RepositoryRef, comment_id: int, *, folded: bool) -> None:
+        """Fold the App's own comment below an issue or pull request as outdated, or unfold it; done twice is done once.
+
+        :raises NotFound: somebody deleted it.
+        """
+        ...
+
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
         """The id of the App's own reply with ``marker`` in the review thread that began with comment ``root``."""
         ...

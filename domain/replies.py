@@ -241,16 +241,32 @@ def dismissed(finding: Finding, reason: str, waived: bool = False, memory: str =
     return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
 
 
-def dismissed_by_resolving(finding: Finding, login: str, memory: str = "") -> str:
+def dismissed_by_resolving(remark: Sequence[Finding], login: str, memory: str = "") -> str:
     """The receipt for a thread that a person resolved without a change.
 
+    :param remark: what its comment says.
     :param memory: what it taught, as it is shown.
     """
+    first = remark[0]
+    named, is_one = _all_named(remark), len(remark) == 1
     return (
-        f"{code(login)} resolved this thread without a change, so **{finding.id}** is dismissed. "
-        f"{_learned(finding, memory)}`/forge undismiss {finding.id}` takes it back; "
-        f"`/forge dismiss {finding.id} reason` adds why."
+        f"{code(login)} resolved this thread without a change, so {named} {'is' if is_one else 'are'} dismissed. "
+        f"{_learned(first, memory)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
+        f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
     )
+
+
+def dismissed_together(remark: Sequence[Finding], reason: str, memory: str = "") -> str:
+    """The receipt for ``dismiss`` in the thread of a comment that says several findings."""
+    why = prose(reason.rstrip("."), LONGEST_TEXT)
+    return (
+        f"{_all_named(remark)} are dismissed: {why}. They are not raised again here, nor where the same rule meets the "
+        f"same code. {_learned(remark[0], memory)}`/forge undismiss F-ID` takes one of them back."
+    )
+
+
+def _all_named(remark: Sequence[Finding]) -> str:
+    return ", ".join(f"**{finding.id}**" for finding in remark)
 
 
 def undismissed(finding: Finding) -> str:

@@ -1,8 +1,9 @@
 """Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from domain.changes import NotLookedAt
 from domain.errors import ForgeError
 from domain.findings import Finding, Layer, Severity
 from domain.memory_texts import held_back, unseconded
@@ -14,6 +15,7 @@ from domain.verdicts import Reason
 
 CHECK_NAME = REVIEW_CHECK
 LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
+NOT_READ = "not read by the model: "  # how the reasons begin of what all looked at but layer 3
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
 
@@ -166,17 +168,59 @@ def unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str
     return f"{head}\n\n{listed}\n\n{marker}"
 
 
-def comment(finding: Finding) -> str:
-    """An inline comment, with a one-click suggestion where a fix is known."""
-    parts = [
-        f"{_ICONS[finding.severity]} **{finding.severity.value.capitalize()}** · {finding.category.value}",
-        prose(finding.message, 1500),
+def comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
+    """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several of one rule.
+
+    :param remark: the first is where the comment stands.
+    :param gone: names of those that are not there any more.
+    """
+    first, others = remark[0], remark[1:]
+    kind = f"{_ICONS[first.severity]} **{first.severity.value.capitalize()}** · {first.category.value}"
+    if not others:
+        offered = suggestion(first.fix.replacement) if first.fix is not None else ""
+        parts = [kind, prose(first.message, 1500), offered, _about(first), _disagree("`/forge dismiss why`")]
+    else:
+        said = prose(first.message, 1500) + (_GONE_HERE if first.id in gone else "")
+        ways = "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
+        parts = [f"{kind} · {len(remark)} places", said, _elsewhere(remark, gone), _about(first), _disagree(ways)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def no_longer(remark: Sequence[Finding], head_sha: str) -> str:
+    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
+    names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
+    more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
+    what = f"{prose(remark[0].message, 300)}\n\n<sub>{names}{more} · {_rule(remark[0])}</sub>"
+    return f"{NO_LONGER} ({code(head_sha[:7])}).\n\n{what}"
+
+
+NO_LONGER = "**No longer applies**"
+SHOWN_IN_COMMENT = 30  # places that one comment lists
+_GONE_HERE = " *(no longer here)*"
+
+
+def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
+    """The places of a comment beside its own, each with what differs there."""
+    rows = [
+        f"- {code(each.where)} {each.id}{_differing(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
+        for each in remark[1:SHOWN_IN_COMMENT]
     ]
-    offered = suggestion(finding.fix.replacement) if finding.fix is not None else ""
-    if offered:
-        parts.append(offered)
-    parts.append(f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>")
-    return "\n\n".join(parts)
+    left = len(remark) - 1 - len(rows)
+    more = [f"- and {left} more, listed in the check `{CHECK_NAME}`"] if left > 0 else []
+    return "\n".join(["Also here:", "", *rows, *more])
+
+
+def _differing(finding: Finding, first: Finding) -> str:
+    """The first sentence, where it is another: the rest of it says the same of each."""
+    return "" if finding.message == first.message else f": {prose(finding.message.partition('. ')[0], 160)}"
+
+
+def _about(finding: Finding) -> str:
+    return f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>"
+
+
+def _disagree(ways: str) -> str:
+    return f"<sub>Not a problem? Reply {ways}.</sub>"
 
 
 def annotation(finding: Finding) -> tuple[str, str]:
@@ -349,11 +393,20 @@ def _layer_rows(layer: LayerReport) -> list[str]:
 
 
 def _not_looked_at(review: Review) -> str:
-    if not review.not_looked_at:
+    """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
+    unread = [each for each in review.not_looked_at if each.reason.startswith(NOT_READ)]
+    others = [each for each in review.not_looked_at if each not in unread]
+    told = [each.model_copy(update={"reason": each.reason.removeprefix(NOT_READ)}) for each in unread]
+    parts = (_listed("Not looked at", others), _listed("Not read by the model", told))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _listed(title: str, entries: Sequence[NotLookedAt]) -> str:
+    if not entries:
         return ""
-    rows = [f"- {code(entry.path)}: {prose(entry.reason)}" for entry in review.not_looked_at[:30]]
-    left = len(review.not_looked_at) - len(rows)
-    return "\n".join(["### Not looked at", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+    rows = [f"- {code(entry.path)}: {prose(entry.reason)}" for entry in entries[:30]]
+    left = len(entries) - len(rows)
+    return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _footer(review: Review) -> str:

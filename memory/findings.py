@@ -12,6 +12,7 @@ from domain.events import EventType
 from domain.findings import CREDENTIAL, Finding
 from domain.holding import TakenUp
 from domain.ids import finding_id, new_id
+from domain.remarks import Remark
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import ledger
 from memory.database import Database
@@ -113,12 +114,14 @@ async def posted(database: Database, repository_id: int, number: int) -> set[str
         return {row.fingerprint for row in await session.scalars(query)}
 
 
-async def by_comment(database: Database, repository_id: int, number: int) -> dict[int, Finding]:
-    """The findings that have a thread of their own: id of its first comment → finding."""
+async def by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
+    """The findings that a comment carries: id of the first comment of its thread → findings, the gravest first."""
     query = _of_pull_request(repository_id, number).where(FindingRow.comment_id.is_not(None))
+    carried: dict[int, list[Finding]] = {}
     async with database.transaction() as session:
-        rows = await session.scalars(query)
-        return {row.comment_id: Finding.model_validate(row.content) for row in rows if row.comment_id is not None}
+        for row in await session.scalars(query):
+            carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
+    return {comment: tuple(sorted(found, key=lambda each: each.weight)) for comment, found in carried.items()}
 
 
 async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
@@ -126,15 +129,14 @@ async def note_comments(database: Database, run: Run, comments: Mapping[str, int
 
     :param comments: name of the finding → id of the comment.
     """
+    carried: dict[int, list[str]] = {}
+    for name, comment_id in comments.items():
+        carried.setdefault(comment_id, []).append(name)
     async with database.transaction() as session:
-        for name, comment_id in comments.items():
+        for comment_id, of_comment in carried.items():
             await session.execute(
                 update(FindingRow)
-                .where(
-                    FindingRow.repository_id == run.repository.id,
-                    FindingRow.number == run.number,
-                    FindingRow.name == name,
-                )
+                .where(*_in_pull_request(run), FindingRow.name.in_(of_comment))
                 .values(comment_id=comment_id)
             )
 

@@ -15,11 +15,15 @@ from safety.quota import WINDOW, over_quota
 
 
 class Settings(BaseModel):
-    """What a run was started with: the configuration that held and the pull request as it was."""
+    """What a run was started with: the configuration that held and the pull request as it was.
+
+    :param is_own: whether Forge proposed it.
+    """
 
     configuration: Configuration
     problem: str | None
     pull_request: PullRequest
+    is_own: bool = False
     excluded: str | None
     paused_by: str | None = None
     over_quota: str | None = None
@@ -44,12 +48,13 @@ async def begun(services: Services, run: Run) -> Settings:
     unread = await memory_file.problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
     asked = run.trigger is not Trigger.pull_request
-    wanted = asked or await is_own(services, run, pull_request)
-    reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=wanted)
+    own = await is_own(services, run, pull_request)
+    reason = exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=asked or own)
     return Settings(
         configuration=loaded.configuration,
         problem=" ".join(each for each in (loaded.problem, unread) if each) or None,
         pull_request=pull_request,
+        is_own=own,
         excluded=None if reason is None else reason.text,
         paused_by=await permits.paused_by(services.database, run.repository),
         over_quota=None if asked else await _over_quota(services, run, pull_request),

@@ -36,7 +36,7 @@ class Drawing:
         services, run = self._services, self._run
         author = Author(
             from_fork=settings.pull_request.is_from_fork(run.repository.id),
-            first_time=settings.pull_request.author_association in NEWCOMERS,
+            first_time=settings.pull_request.author_association in NEWCOMERS and not settings.is_own,
         )
         mirror = await self.mirror()
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)

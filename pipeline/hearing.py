@@ -181,7 +181,7 @@ class Hearing:
         replied = await ledger.replies_in(services.database, self._run.id, command.comment.thread or 0)
         known = _Known(
             configuration=configuration,
-            finding=carried.get(command.comment.thread or 0),
+            finding=next(iter(carried.get(command.comment.thread or 0, ())), None),
             teaches=authorise(Dismiss(reason="said in words"), standing.facts) is None,
             is_due=configuration.review.model is not Reads.never and not standing.facts.needs_ok and replied < MOST,
         )

@@ -35,6 +35,7 @@ from domain.pulls import PullRequest
 from domain.redaction import outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
+from domain.texts import NOT_READ
 from memory import checkpoints, permits, recall
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
@@ -363,4 +364,4 @@ def _unplaced(finding: Finding) -> Finding:
 
 
 def _not_read(entry: NotLookedAt) -> NotLookedAt:
-    return entry.model_copy(update={"reason": f"not read by the model: {entry.reason}"})
+    return entry.model_copy(update={"reason": f"{NOT_READ}{entry.reason}"})

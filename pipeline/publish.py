@@ -24,13 +24,14 @@ from domain.errors import (
     Unprocessable,
 )
 from domain.findings import Finding, Severity
-from domain.gates import CHECK_ID, Choice, Gate, GateState
+from domain.gates import CHECK_ID, Choice, Gate, GateState, digest
 from domain.importance import Importance, writing
 from domain.markers import Markers
 from domain.neutral import visible
 from domain.ports import Clock, CodeHost
 from domain.pulls import DraftReview, InlineComment
 from domain.redaction import outgoing
+from domain.remarks import Remark, remarks
 from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState
@@ -143,14 +144,15 @@ class Publisher:
         """Whether the run's verdict is known to have reached GitHub; one that may have is said once more in full."""
         return await outbox.is_done(self.database, run.id, CONCLUDED, "check")
 
-    async def post_review(self, run: Run, review: Review, inline: Sequence[Finding], posted_before: int) -> Placed:
-        """Post the one review of this run, with a comment on each of ``inline``."""
-        placed = len(inline)
+    async def post_review(self, run: Run, review: Review, said: Sequence[Remark], posted_before: int) -> Placed:
+        """Post the one review of this run, with a comment for each of ``said``."""
+        placed = len(said)
         marker = self.markers.make("review", run.id)
+        inline = [finding for remark in said for finding in remark]
         draft = DraftReview(
             head_sha=run.head_sha,
             body=outgoing(texts.review_body(review, inline, posted_before, marker)),
-            comments=tuple(_comment(finding) for finding in inline),
+            comments=tuple(_comment(remark) for remark in said),
         )
 
         async def find() -> int | None:
@@ -170,8 +172,8 @@ class Publisher:
         await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
         return Placed(review_id, placed)
 
-    async def note_comments(self, run: Run, inline: Sequence[Finding], review_id: int, wanted: int) -> None:
-        """Keep which comments of the run's review are about which finding, so that its threads are known.
+    async def note_comments(self, run: Run, said: Sequence[Remark], review_id: int, wanted: int) -> None:
+        """Keep which comments of the run's review are about which findings, so that its threads are known.
 
         :param wanted: how many there must be.
         :raises Behind: if GitHub does not show as many yet. Those it shows are kept.
@@ -179,10 +181,23 @@ class Publisher:
         bodies: Mapping[int, str] = {}
         with suppress(NotFound):
             bodies = await self.host.comments_of_review(run.repository, run.number, review_id)
-        named = {finding.id: comment for finding in inline for comment, body in bodies.items() if finding.id in body}
+        about = [(comment, remark) for remark in said for comment, body in bodies.items() if remark[0].id in body]
+        named = {finding.id: comment for comment, remark in about for finding in remark}
         await findings.note_comments(self.database, run, named)
-        if len(named) < wanted:
+        if len(about) < wanted:
             raise Behind(f"GitHub does not show yet what was posted on #{run.number}.", "Forge looks again.")
+
+    async def edit_remark(self, run: Run, comment_id: int, text: str) -> None:
+        """Have an inline comment say what is true at this run's head, once."""
+
+        async def edit() -> int:
+            try:
+                await self.host.edit_review_comment(run.repository, comment_id, outgoing(text))
+            except NotFound:  # a person deleted it; it is not put there again
+                log.info("remark.gone", run=run.id, comment=comment_id)
+            return comment_id
+
+        await self._once(run, f"remark {comment_id} {digest(text)[:16]}", "comment", _no_trace, edit)
 
     async def show_configuration(
         self, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]
@@ -218,6 +233,7 @@ class Publisher:
         await self.refresh_gate(gate, spent)
         if with_comment and gate.comment_id is not None:
             await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
+            await self._fold(gate, gate.comment_id)
 
     async def refresh_gate(self, gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> None:
         """Show anew in the check of a gate where it stands."""
@@ -268,6 +284,8 @@ class Publisher:
                 await self.host.edit_comment(gate.repository, comment_id, text)
             except NotFound:  # a person deleted it; it is not put there again
                 log.info("gate.comment_gone", gate=gate.id)
+            else:
+                await self._fold(gate, comment_id)
             return comment_id
 
         known = gate.comment_id
@@ -276,6 +294,12 @@ class Publisher:
         if not gate.is_waiting:
             await self._once(run, f"gate {gate.id} {gate.state}", "comment", _no_trace, partial(edit, comment_id))
         return comment_id
+
+    async def _fold(self, gate: Gate, comment_id: int) -> None:
+        """Fold the comment of a gate that asks nothing any more, and unfold the one that asks again in its place."""
+        if gate.is_waiting or gate.state is GateState.void:
+            with suppress(Forbidden, NotFound, Unprocessable):  # then it is read at full size
+                await self.host.fold_comment(gate.repository, comment_id, folded=not gate.is_waiting)
 
     def _gate_text(self, gate: Gate, spent: int) -> str:
         return outgoing(gate_texts.comment(gate, spent, self.markers.make("gate", gate.id)))
@@ -541,8 +565,8 @@ async def _no_trace() -> int | None:
     return None
 
 
-def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Finding]:
-    """The findings that become inline comments: new ones, on lines of the diff, the gravest first.
+def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Remark]:
+    """The inline comments: of new findings, on lines of the diff, the gravest first.
 
     Remarks of severity info are worth an interruption only with a fix to click on; the others are in the check.
 
@@ -551,12 +575,12 @@ def choose_inline(review: Review, posted_before: Collection[str], most: int) -> 
     """
     new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
     worth = [finding for finding in new if finding.severity is not Severity.info or finding.fix is not None]
-    return sorted(worth, key=lambda finding: finding.weight)[:most]
+    return remarks(sorted(worth, key=lambda finding: finding.weight))[:most]
 
 
-def _comment(finding: Finding) -> InlineComment:
-    start, end = finding.comment_lines
-    return InlineComment(path=finding.path, start_line=start, line=end, body=outgoing(texts.comment(finding)))
+def _comment(remark: Remark) -> InlineComment:
+    start, end = remark[0].comment_lines
+    return InlineComment(path=remark[0].path, start_line=start, line=end, body=outgoing(texts.comment(remark)))
 
 
 def _annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:

@@ -12,6 +12,7 @@ from domain.errors import Behind, Forbidden, ForgeError, LeftOut, NotFound, Unpr
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.importance import Importance, writing
+from domain.remarks import Remark
 from domain.review import Conclusion, Decision, Review
 from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
@@ -198,18 +199,18 @@ class ReviewRun(Running):
 
     async def _posted(self, settings: Settings) -> "_Posted":
         """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
-        review, inline, before = await self._said(settings)
-        if inline and not await self._may_comment(settings):
+        review, said, before = await self._said(settings)
+        if said and not await self._may_comment(settings):
             return _Posted(unposted=ladder_texts.not_commented())
-        if not inline or settings.configuration.review.dry_run:
+        if not said or settings.configuration.review.dry_run:
             return _Posted()
         try:
-            placed = await self._publisher.post_review(self._run, review, inline, before)
+            placed = await self._publisher.post_review(self._run, review, said, before)
         except Forbidden as error:
             log.warning("review.unposted", run=self._run.id, error=str(error))
             return _Posted(unposted=texts.unposted(error))
         try:
-            await self._publisher.note_comments(self._run, inline, placed.review_id, placed.comments)
+            await self._publisher.note_comments(self._run, said, placed.review_id, placed.comments)
         except Behind:  # nobody is to wait for the verdict because of that
             return _Posted(review_id=placed.review_id, comments=placed.comments)
         return _Posted()
@@ -218,8 +219,8 @@ class ReviewRun(Running):
         """Look again for comments that GitHub did not show right after they were posted."""
 
         async def look(wanted: int | None) -> JsonValue:
-            _, inline, _ = await self._said(settings)
-            await self._publisher.note_comments(self._run, inline, posted.review_id, wanted or 0)
+            _, said, _ = await self._said(settings)
+            await self._publisher.note_comments(self._run, said, posted.review_id, wanted or 0)
             return None
 
         if posted.review_id:
@@ -254,7 +255,8 @@ class ReviewRun(Running):
             return []
 
     async def _conclude(self, settings: Settings, unposted: str | None) -> JsonValue:
-        review, inline, before = await self._said(settings)
+        review, said, before = await self._said(settings)
+        inline = [finding for remark in said for finding in remark]
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.standing(await gates.of_run(self._services.database, self._run.id))
         text = texts.outcome(review, [] if unposted else inline, before, problem, asked)
@@ -268,14 +270,14 @@ class ReviewRun(Running):
             await withdraw(self._services, self._run, all_of_them=True)
         return review.conclusion
 
-    async def _said(self, settings: Settings) -> tuple[Review, list[Finding], int]:
-        """The review, the findings its comments carry, and how many an earlier review carries already."""
+    async def _said(self, settings: Settings) -> tuple[Review, list[Remark], int]:
+        """The review, what its comments say, and how many findings an earlier review carries already."""
         review = await checkpoints.load_review(self._services.database, self._run)
         if review is None:
             raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
         posted = await findings.posted_before(self._services.database, self._run)
-        inline = choose_inline(review, posted, settings.configuration.review.max_comments)
-        return review, inline, sum(finding.fingerprint in posted for finding in review.findings)
+        said = choose_inline(review, posted, settings.configuration.review.max_comments)
+        return review, said, sum(finding.fingerprint in posted for finding in review.findings)
 
 
 class _Posted(BaseModel):

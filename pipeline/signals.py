@@ -66,7 +66,7 @@ async def _gone(services: Services, run: Run, review: Review) -> list[Finding]:
     if before is None or before.head_sha == run.head_sha:
         return []
     carried = await findings.by_comment(services.database, run.repository.id, run.number)
-    commented = {finding.fingerprint for finding in carried.values()}
+    commented = {finding.fingerprint for remark in carried.values() for finding in remark}
     there = {known for each in review.found for known in (each.fingerprint, each.trail)}
     gone = [
         finding
@@ -93,7 +93,8 @@ async def note_thumbs(services: Services, repository: RepositoryRef, live: PullR
 
     :raises RateLimited: then they are read later.
     """
-    carried = await findings.by_comment(services.database, repository.id, live.number)
+    remarks = await findings.by_comment(services.database, repository.id, live.number)
+    carried = {comment: remark[0] for comment, remark in remarks.items()}  # one thumb is about one rule
     if not carried:
         return 0
     try:

@@ -13,6 +13,7 @@ from domain.errors import CodeHostError
 from domain.findings import Finding
 from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
 from domain.redaction import holds_secret
+from domain.remarks import Remark
 from domain.runs import Phase
 from domain.slash import AboutFinding, Approve, Dismiss, Forget, Refused, SlashCommand, Tell, Verb
 from memory import checkpoints, consolidation, dismissals, findings, memories, teaching
@@ -62,8 +63,12 @@ class Teaching:
             case Forget():
                 return await self._forget(asked.memory)
             case Dismiss() | AboutFinding():
-                finding = await self._finding(asked.finding)
-                return await self._no_finding(asked) if finding is None else await self._about(asked, finding)
+                meant = await self._meant(asked.finding)
+                if not meant:
+                    return await self._no_finding(asked)
+                if len(meant) > 1 and isinstance(asked, Dismiss):
+                    return await self._dismiss_all(meant, asked.reason)
+                return await self._about(asked, next(iter(meant)))
             case _:
                 return replies.not_available(asked.verb)
 
@@ -92,6 +97,23 @@ class Teaching:
         taught = await dismiss(services, *where, finding, command.sender, reason, cause)
         await threads.resolve(services, *where, finding)
         return replies.dismissed(finding, reason, memory=taught)
+
+    async def _dismiss_all(self, remark: Remark, reason: str) -> str:
+        """All that one comment says; where one of them cannot be dismissed like this, none is."""
+        services, command = self._services, self._command
+        refused = [why for finding in remark if (why := await self._below_its_gate(finding)) is not None]
+        if refused:
+            return refused[0]
+        known = await dismissals.among(self._database, command.repository, [each.fingerprint for each in remark])
+        new = [finding for finding in remark if finding.fingerprint not in known]
+        if not new:
+            return replies.already_dismissed(remark[0], known[remark[0].fingerprint])
+        where, taught = (command.repository, command.number), ""
+        for finding in new:
+            cause = f"{self._guid} dismiss {finding.id}"
+            taught = await dismiss(services, *where, finding, command.sender, reason, cause) or taught
+        await threads.resolve(services, *where, new[0])
+        return replies.dismissed_together(new, reason, memory=taught)
 
     async def _undismiss(self, finding: Finding) -> str:
         """Of a finding that is held back because of its like, what holds it is taken back."""
@@ -131,13 +153,14 @@ class Teaching:
         await self._note(refused)
         return replies.refused(refused.model_copy(update={"verb": Verb.dismiss}), command.sender.login)
 
-    async def _finding(self, name: str | None) -> Finding | None:
-        """The finding a command names, or the one in whose thread it stands."""
+    async def _meant(self, name: str | None) -> Remark:
+        """The finding a command names, or those in whose thread it stands."""
         repository, number = self._command.repository, self._command.number
         if name is not None:
-            return await findings.by_name(self._database, repository.id, number, name)
+            found = await findings.by_name(self._database, repository.id, number, name)
+            return () if found is None else (found,)
         carried = await findings.by_comment(self._database, repository.id, number)
-        return carried.get(self._command.comment.thread or 0)
+        return carried.get(self._command.comment.thread or 0, ())
 
     async def _no_finding(self, asked: Dismiss | AboutFinding) -> str:
         if asked.finding is None:

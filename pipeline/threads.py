@@ -4,10 +4,12 @@ from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
-from domain import replies
+from domain import replies, texts
 from domain.commands import NoteThread
 from domain.conversation import ReviewThread
-from domain.findings import Category, Finding, Layer, Severity
+from domain.findings import Category, Finding, Severity
+from domain.neutral import suggestion
+from domain.remarks import Remark
 from domain.review import Review
 from domain.runs import RepositoryRef, Run
 from domain.slash import Dismiss
@@ -17,33 +19,86 @@ from pipeline.dismissing import dismiss
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
+from safety.gone import is_gone, is_there
 
 RESOLVED = "resolved without a change"
 
 
 async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
-    """Resolve the threads of findings that are gone; the findings' names.
+    """Make the comments of findings that are gone say so, and resolve their threads; the findings' names.
+
+    What somebody replied to stays open, but its suggestion cannot be applied any more either.
 
     :param gone: names of layer 3's findings that the model called gone when it read the new lines.
     """
     carried = await findings.by_comment(services.database, run.repository.id, run.number)
     if not carried:
         return []
+    known = {finding.fingerprint for remark in carried.values() for finding in remark}
     settled: list[str] = []
     for thread in await services.host.review_threads(run.repository, run.number):
-        finding = carried.get(thread.comments[0].id) if thread.comments else None
-        if finding is not None and _is_done(thread, finding, review, gone):
-            await services.host.resolve_thread(run.repository, thread.id)
-            settled.append(finding.id)
+        remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
+        over = [
+            finding
+            for finding in remark
+            if is_gone(finding, review, known, is_outdated=thread.is_outdated, called_gone=finding.id in gone)
+        ]
+        if not remark:
+            continue
+        wanted = _said(thread.comments[0].body, remark, {finding.id for finding in over}, review)
+        if wanted is not None:
+            await services.publisher.edit_remark(run, thread.comments[0].id, wanted)
+        if over and _is_own(thread):
+            settled += [finding.id for finding in over]
+            if len(over) == len(remark) and not thread.is_resolved:
+                await services.host.resolve_thread(run.repository, thread.id)
     return settled
 
 
+def _said(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:
+    """What a comment must say from now on; None if what it says is true."""
+    is_over = body.startswith(texts.NO_LONGER)
+    if len(gone) == len(remark):
+        return None if is_over else texts.no_longer(remark, review.head_sha)
+    first, *others = (_now(finding, review, body) for finding in remark)
+    if others:
+        wanted = texts.comment((first, *others), gone)
+        return None if wanted.split() == body.split() else wanted
+    is_back = is_over and is_there(first, review)
+    return texts.comment((first,)) if is_back or _offers_another(body, first) else None
+
+
+def _now(finding: Finding, review: Review, body: str) -> Finding:
+    """The finding as it was said, with its fix only as far as the comment offers exactly that and it still fits."""
+    current = next((each for each in review.found if each.fingerprint == finding.fingerprint), finding)
+    is_offered = current.fix is not None and _holds(body, suggestion(current.fix.replacement))
+    return finding if is_offered else finding.model_copy(update={"fix": None})
+
+
+def _offers_another(body: str, finding: Finding) -> bool:
+    return finding.fix is None and "```suggestion" in body
+
+
+def _holds(body: str, part: str) -> bool:
+    return " ".join(part.split()) in " ".join(body.split())
+
+
+def _is_own(thread: ReviewThread) -> bool:
+    """Whether nobody but Forge said anything in it."""
+    own = thread.comments[0].author_id
+    return thread.is_whole and all(comment.author_id == own for comment in thread.comments)
+
+
 async def resolve(services: Services, repository: RepositoryRef, number: int, finding: Finding) -> None:
-    """Resolve the thread of a finding that a person settled with words."""
+    """Resolve the thread of a finding that a person settled with words, if nothing else is said there."""
     carried = await findings.by_comment(services.database, repository.id, number)
     for thread in await services.host.review_threads(repository, number):
-        about = carried.get(thread.comments[0].id) if thread.comments else None
-        if about is not None and _is_same(about, finding) and not thread.is_resolved:
+        remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
+        if thread.is_resolved or not any(_is_same(each, finding) for each in remark):
+            continue
+        others = [each.fingerprint for each in remark if not _is_same(each, finding)]
+        dismissed = await dismissals.among(services.database, repository, others) if others else {}
+        if all(each in dismissed for each in others):
             await services.host.resolve_thread(repository, thread.id)
 
 
@@ -52,45 +107,26 @@ def _is_same(one: Finding, other: Finding) -> bool:
     return one.fingerprint == other.fingerprint or (one.is_credential and one.trail == other.trail)
 
 
-def _is_done(thread: ReviewThread, finding: Finding, review: Review, gone: Collection[str]) -> bool:
-    """DESIGN §6: the finding is gone, GitHub calls the thread outdated, and no person replied after it.
-
-    A credential is never gone: it is in the history when its line is deleted, and only a person knows it is revoked.
-    """
-    there = {known for each in review.found for known in (each.fingerprint, each.trail)}
-    own = thread.comments[0].author_id
-    return (
-        not thread.is_resolved
-        and not finding.is_credential
-        and thread.is_outdated
-        and thread.is_whole
-        and finding.fingerprint not in there
-        and finding.trail not in there
-        and (finding.layer is not Layer.model or finding.id in gone)
-        and all(comment.author_id == own for comment in thread.comments)
-    )
-
-
 async def note(services: Services, guid: str, command: NoteThread) -> JsonValue:
     """What a person says by resolving a thread, or by opening it again; what became of it."""
     carried = await findings.by_comment(services.database, command.repository.id, command.number)
-    finding = carried.get(command.root)
-    if finding is None:
+    remark = carried.get(command.root)
+    if remark is None:
         return "not a thread of a finding"
     refused = await _refusal(services, command)
     if refused is not None:
         return refused
     if command.is_resolved:
-        return await _dismiss(services, guid, command, finding)
-    known = (await dismissals.among(services.database, command.repository, [finding.fingerprint])).get(
-        finding.fingerprint
-    )
-    if known is None or known.reason != RESOLVED:
+        return await _dismiss(services, guid, command, remark)
+    known = await dismissals.among(services.database, command.repository, [each.fingerprint for each in remark])
+    back = [each for each in remark if each.fingerprint in known and known[each.fingerprint].reason == RESOLVED]
+    if not back:
         return "nothing to take back"
     now = services.clock.now()
-    await dismissals.undo(services.database, command.repository, command.number, finding, command.sender, now)
+    for finding in back:
+        await dismissals.undo(services.database, command.repository, command.number, finding, command.sender, now)
     await reconclude.check(services, command.repository, command.number, guid)
-    return f"{finding.id} counts again"
+    return f"{_named(back)} {'counts' if len(back) == 1 else 'count'} again"
 
 
 async def _refusal(services: Services, command: NoteThread) -> str | None:
@@ -100,17 +136,25 @@ async def _refusal(services: Services, command: NoteThread) -> str | None:
     return None if refused is None else f"only a hint: {refused.code.value}"
 
 
-async def _dismiss(services: Services, guid: str, command: NoteThread, finding: Finding) -> str:
-    """A finding that still stands and is resolved without a change is dismissed; a critical one needs words."""
+async def _dismiss(services: Services, guid: str, command: NoteThread, remark: Remark) -> str:
+    """What still stands and is resolved without a change is dismissed; what is critical needs words."""
     review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
     if review is None or review.head_sha != command.head_sha:
         return "the head is being reviewed"
-    if finding.fingerprint not in {each.fingerprint for each in (*review.findings, *review.in_history)}:
-        return f"{finding.id} is gone"
-    if finding.severity is Severity.critical and finding.category is Category.security:
-        return f"{finding.id} is critical: only a command dismisses it"
-    where = (command.repository, command.number)
-    taught = await dismiss(services, *where, finding, command.sender, RESOLVED, guid)
-    text = replies.dismissed_by_resolving(finding, command.sender.login, taught)
+    there = {each.fingerprint for each in (*review.findings, *review.in_history)}
+    standing = [finding for finding in remark if finding.fingerprint in there]
+    if not standing:
+        return f"{_named(remark)} {'is' if len(remark) == 1 else 'are'} gone"
+    meant = [each for each in standing if each.severity is not Severity.critical or each.category != Category.security]
+    if not meant:
+        return f"{_named(standing)} is critical: only a command dismisses it"
+    where, taught = (command.repository, command.number), ""
+    for finding in meant:
+        taught = await dismiss(services, *where, finding, command.sender, RESOLVED, f"{guid} {finding.id}") or taught
+    text = replies.dismissed_by_resolving(meant, command.sender.login, taught)
     await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
-    return f"{finding.id} is dismissed"
+    return f"{_named(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"
+
+
+def _named(remark: Sequence[Finding]) -> str:
+    return ", ".join(finding.id for finding in remark)

@@ -27,7 +27,7 @@ _THREADS = Document(
           id isResolved isOutdated
           comments(first: 100) {
             pageInfo { hasNextPage }
-            nodes { fullDatabaseId author { ... on User { databaseId } ... on Bot { databaseId } } }
+            nodes { fullDatabaseId body author { ... on User { databaseId } ... on Bot { databaseId } } }
           }
         }
       }
@@ -39,6 +39,18 @@ _RESOLVE = Document(
     "mutation",
     """($thread: ID!) {
   resolveReviewThread(input: {threadId: $thread}) { thread { isResolved } }
+}""",
+)
+_FOLD = Document(
+    "mutation",
+    """($subject: ID!) {
+  minimizeComment(input: {subjectId: $subject, classifier: OUTDATED}) { minimizedComment { __typename isMinimized } }
+}""",
+)
+_UNFOLD = Document(
+    "mutation",
+    """($subject: ID!) {
+  unminimizeComment(input: {subjectId: $subject}) { unminimizedComment { __typename isMinimized } }
 }""",
 )
 _REACT = Document(
@@ -64,6 +76,7 @@ class _Author(_Node):
 class _Comment(_Node):
     full_database_id: int  # may pass 32 bits, so GitHub sends a string
     author: _Author | None
+    body: str = ""
 
 
 class _Page(_Node):
@@ -89,7 +102,11 @@ class _Thread(_Node):
             is_resolved=self.is_resolved,
             is_outdated=self.is_outdated,
             comments=tuple(
-                ThreadComment(id=one.full_database_id, author_id=one.author.database_id if one.author else None)
+                ThreadComment(
+                    id=one.full_database_id,
+                    author_id=one.author.database_id if one.author else None,
+                    body=one.body,
+                )
                 for one in shown
             ),
             is_whole=not self.comments.page_info.has_next_page,
@@ -112,6 +129,10 @@ class _Repository(_Node):
 
 class _Found(_Node):
     repository: _Repository
+
+
+class _Named(BaseModel):
+    node_id: str
 
 
 class _Remark(BaseModel):
@@ -188,6 +209,19 @@ class GitHubConversation(Conversation):
         purpose = f"edit a comment in {repository.full_name}"
         address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
+
+    async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        purpose = f"edit a review comment in {repository.full_name}"
+        address = f"{repository_path(repository)}/pulls/comments/{comment_id}"
+        await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
+
+    async def fold_comment(self, repository: RepositoryRef, comment_id: int, *, folded: bool) -> None:
+        """GraphQL alone can, and knows a comment by its node id only."""
+        purpose = f"{'fold' if folded else 'unfold'} a comment in {repository.full_name}"
+        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
+        found = parse(_Named, await self._client.get(repository.installation_id, address, purpose), purpose)
+        document = _FOLD if folded else _UNFOLD
+        await self._client.graphql(repository.installation_id, document, {"subject": found.node_id}, purpose)
 
     async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
         purpose = f"label {repository.full_name}#{number}"

@@ -221,6 +221,16 @@ def _minimize(call: Call, values: Json) -> Node:
     return Node("MinimizeCommentPayload", {"minimizedComment": shown, "clientMutationId": None})
 
 
+def _unminimize(call: Call, values: Json) -> Node:
+    subject = _subject(call, str(values.get("subjectId")))
+    pull_side = isinstance(subject, ReviewComment | Review)
+    owner = subject.pull.repository if pull_side else subject.issue.repository
+    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    subject.minimized = None
+    shown = Node("IssueComment", {"isMinimized": False, "minimizedReason": None})
+    return Node("UnminimizeCommentPayload", {"unminimizedComment": shown, "clientMutationId": None})
+
+
 def _react(call: Call, values: Json) -> Node:
     subject, content = _subject(call, str(values.get("subjectId"))), REACTIONS.get(str(values.get("content")))
     if content is None:
@@ -284,6 +294,7 @@ _MUTATIONS: dict[str, Callable[[Call, Json], Node]] = {
     "resolveReviewThread": lambda call, values: _set_resolved(call, values, True),
     "unresolveReviewThread": lambda call, values: _set_resolved(call, values, False),
     "minimizeComment": _minimize,
+    "unminimizeComment": _unminimize,
     "addReaction": _react,
     "updatePullRequest": _update_pull,
     "updateIssueComment": _update_comment,

@@ -13,8 +13,8 @@ from agents.checks.toolbox import Toolbox
 from agents.model_review import questions
 from domain import texts
 from domain.configuration import Configuration
-from domain.findings import Finding
 from domain.redaction import outgoing
+from domain.remarks import Remark
 from memory import checkpoints, findings
 from memory.database import Database
 from pipeline.publish import choose_inline
@@ -88,7 +88,7 @@ async def _reviewed(name: str, files: Mapping[str, str], toolbox: Toolbox, folde
         lambda: asyncio.to_thread(questions, change, versions, checked.findings, redact=outgoing),
     )
 
-    async def drawn() -> list[Finding]:
+    async def drawn() -> list[Remark]:
         run = working("run")
         async with database.transaction() as session:
             session.add(run_row(run.id))

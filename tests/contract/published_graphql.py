@@ -49,6 +49,7 @@ _NAMES = """
     PullRequestReviewThread PullRequestReviewThreadConnection Reaction Repository
     AddReactionInput AddReactionPayload ConvertPullRequestToDraftInput ConvertPullRequestToDraftPayload
     MarkPullRequestReadyForReviewInput MarkPullRequestReadyForReviewPayload MinimizeCommentInput MinimizeCommentPayload
+    UnminimizeCommentInput UnminimizeCommentPayload
     ResolveReviewThreadInput ResolveReviewThreadPayload UnresolveReviewThreadInput UnresolveReviewThreadPayload
     UpdateIssueCommentInput UpdateIssueCommentPayload UpdatePullRequestInput UpdatePullRequestPayload
 """

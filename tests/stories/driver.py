@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,6 +27,7 @@ from tests.resting import still_open
 from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
+_FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
 DELIVERY = 120.0  # seconds for a delivery: GitHub's ten are over when a machine stands still, and it would be lost
 LOOKS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between looks at what GitHub does not show yet
@@ -86,6 +88,11 @@ class Story:
         self.reviews(pull)
         mine = [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
         return [each for each in mine if each.in_reply_to is None]
+
+    def named(self, pull: PullRequest, part: str = "") -> list[str]:
+        """What Forge's inline comments that hold ``part`` call the findings they say."""
+        bodies = [each.body for each in self.comments(pull) if part in each.body]
+        return [name for body in bodies for name in dict.fromkeys(_FINDING.findall(body))]
 
     def answers(self, pull: Issue) -> list[IssueComment]:
         """Forge's comments below the pull request but those of its gates; they count as looked at now."""

@@ -1,8 +1,12 @@
 """What people say to Forge on GitHub, and what it answers."""
 
+import re
+
+from inline_snapshot import snapshot
+
 from safety.quota import PER_PULL_REQUEST
 from simulator import User
-from simulator.state import PullRequest, Repository
+from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
@@ -120,6 +124,120 @@ async def test_thread_with_a_persons_reply_stays_open(told: Story) -> None:
     await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
     await told.rest()
     assert not comment.thread.resolved
+
+
+async def _offered(told: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
+    """A pull request of alice in which the deletion of an import is offered."""
+    repository, alice = told.repository({"app.py": APP})
+    await alice.push(
+        repository, "feature", {"app.py": APP.replace("import os\n", "import os\nimport sys\n")}, base="main"
+    )
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [comment] = told.comments(pull)
+    assert "```suggestion" in comment.body
+    return repository, alice, pull, comment
+
+
+USED = APP.replace("import os\n", "import os\nimport sys\n") + "\n\nprint(sys.argv)\n"
+
+
+async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(told: Story) -> None:
+    """The line of the comment did not change: GitHub calls the thread as new as ever."""
+    repository, alice, pull, comment = await _offered(told)
+    head = await alice.push(repository, "feature", {"app.py": USED})
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    assert not comment.thread.outdated
+    assert comment.thread.resolved
+    assert comment.body.startswith(f"**No longer applies** (`{head[:7]}`).\n\n`sys` imported but unused.")
+    assert "suggestion" not in comment.body
+
+    await alice.push(repository, "feature", {"app.py": USED.replace("sys.argv", "os.name")})
+    await told.rest()
+    assert comment.body.startswith("🟡 **Warning** · correctness")
+    assert "```suggestion" not in comment.body  # which lines it would replace is not what it was
+    assert len(told.comments(pull)) == 1
+
+
+async def test_a_suggestion_in_a_thread_with_a_reply_goes_too(told: Story) -> None:
+    repository, alice, _, comment = await _offered(told)
+    await told.github.user("carol").reply(comment, "Are you sure?")
+    await alice.push(repository, "feature", {"app.py": USED})
+    await told.rest()
+    assert not comment.thread.resolved
+    assert "```suggestion" not in comment.body
+
+
+async def test_findings_of_one_rule_stand_in_one_comment(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    names = [f"name_{number}" for number in range(5)]
+    broken = APP + "".join(f"\n\nprint({name})\n" for name in names)
+    head = await alice.push(repository, "feature", {"app.py": broken, "b.py": "print(other)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [comment] = told.comments(pull)
+    assert comment.body == snapshot("""\
+🔴 **Error** · correctness · 6 places
+
+Undefined name `name_0`. Running this line raises a NameError; define or import the name, or correct its spelling.
+
+Also here:
+
+- `app.py:11` F-NNQ7BJ: Undefined name `name_1`
+- `app.py:14` F-B7PBX6: Undefined name `name_2`
+- `app.py:17` F-XDIJNZ: Undefined name `name_3`
+- `app.py:20` F-C7C36H: Undefined name `name_4`
+- `b.py:1` F-775MAX: Undefined name `other`
+
+<sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
+
+<sub>Not a problem? Reply `/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one.</sub>\
+""")
+    assert told.check(repository, head).title == "Changes requested: 6 findings to fix"
+
+    await carol.reply(comment, f"/forge dismiss {_names(comment)[1]} injected")
+    await told.rest()
+    assert told.check(repository, head).title == "Changes requested: 5 findings to fix"
+    assert not comment.thread.resolved
+
+    head = await alice.push(repository, "feature", {"b.py": "print()\n"})
+    await told.rest()
+    assert told.check(repository, head).title == "Changes requested: 4 findings to fix"
+    assert len(told.comments(pull)) == 1
+    assert comment.body.count("*(no longer here)*") == 1
+    assert not comment.thread.resolved
+
+    await carol.reply(comment, "/forge dismiss all of them are injected")
+    await told.rest()
+    assert told.check(repository, head).title == "A person should look"
+    assert told.gates(pull) == ["human_review"]
+    assert comment.thread.resolved
+    assert "are dismissed" in told.thread_answers(pull, comment)[-1].body
+
+
+async def test_resolving_a_shared_comment_dismisses_all_of_it(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    head = await alice.push(repository, "feature", {"b.py": "print(one)\nprint(two)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [comment] = told.comments(pull)
+    await carol.resolve(comment.thread)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    [answer] = told.thread_answers(pull, comment)
+    assert all(name in answer.body for name in _names(comment))
+    await carol.unresolve(comment.thread)
+    await told.rest()
+    assert told.check(repository, head).conclusion == "failure"
+
+
+def _names(comment: ReviewComment) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"F-[A-Z2-7]{6}", comment.body)))
 
 
 async def test_pause_and_unpause(told: Story) -> None:

@@ -216,6 +216,7 @@ async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(told: Stor
     [now] = told.questions(scene.pull)
     assert now.id == question.id
     assert now.body.startswith("**Forge asks: protected_paths**")
+    assert now.minimized is None
     assert f"head `{scene.head[:7]}`" in now.body
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert [gate.state for gate in await scene.asked()] == [GateState.void, GateState.waiting]
@@ -226,4 +227,11 @@ async def test_a_push_that_takes_the_reason_away(told: Story) -> None:
     scene = await opened(told)
     await scene.pushes({CI: WORKFLOW, "README.md": "# More\n"})
     assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    [folded] = told.questions(scene.pull)
+    assert folded.minimized == "outdated"
+    assert len(folded.body.splitlines()) == 3  # what became of it, and Forge's own mark
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
+
+    await scene.pushes({CI: WORKFLOW.replace("make", "make check")})
+    [asked] = told.questions(scene.pull)
+    assert (asked.id, asked.minimized) == (folded.id, None)

@@ -29,7 +29,7 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(told: Story) -> No
     repository, dave, pull, head = await _opened(told, BOTH)
     assert told.check(repository, head).conclusion == "failure"
     assert told.gates(pull) == []
-    names = [each.body.split("<sub>")[1].split(" ")[0] for each in told.comments(pull) if "🔴" in each.body]
+    names = told.named(pull, "🔴")
     told.clock.move(seconds=2)
     await dave.comment(pull, "\n".join(f"/forge dismiss {name} fine here" for name in names))
     await told.rest()

@@ -40,7 +40,9 @@ async def test_opened(told: Story) -> None:
 
 Undefined name `missing`. Running this line raises a NameError; define or import the name, or correct its spelling.
 
-<sub>F-AEGTUI · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>\
+<sub>F-AEGTUI · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
+
+<sub>Not a problem? Reply `/forge dismiss why`.</sub>\
 """
     )
     [run] = await told.runs()

@@ -33,7 +33,7 @@ async def taught(told: Story, role: Role = "maintain") -> tuple[Repository, User
     carol = told.github.user("carol")
     told.github.grant(repository, carol, role)
     pull, head = await opened(told, repository, alice, "first", CALLS)
-    names = [comment.body.split("<sub>")[1].split(" ")[0] for comment in told.comments(pull)]
+    names = told.named(pull)
     assert len(names) == 4
     await carol.comment(pull, "\n".join(f"/forge dismiss {name} defined at run time" for name in names))
     await told.rest()
@@ -143,7 +143,7 @@ async def test_switched_off_nothing_is_learned_or_held_back(told: Story) -> None
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "write")
     first, head = await opened(told, repository, alice, "first", CALLS)
-    names = [comment.body.split("<sub>")[1].split(" ")[0] for comment in told.comments(first)]
+    names = told.named(first)
     said = [*(f"/forge dismiss {name} defined at run time" for name in names), "/forge remember tabs are fine"]
     await carol.comment(first, "\n".join(said))
     await told.rest()
@@ -165,7 +165,7 @@ async def test_critical_security_findings_are_raised_after_many_dismissals(told:
     keys = {f"tools/{name}.py": f'KEY = "{_key(name)}"\n' for name in NAMES}
     first, _ = await opened(told, repository, alice, "first", keys)
     told.gates(first)
-    names = [comment.body.split("<sub>")[1].split(" ")[0] for comment in told.comments(first)]
+    names = told.named(first)
     assert len(names) == 4
     await root.comment(first, "\n".join(f"/forge dismiss {name} revoked" for name in names))
     await told.rest()

@@ -46,8 +46,17 @@ def finding(message: str, path: str = "app.py", rule: str = "x/y", fix: str | No
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_is_inert(text: str) -> None:
-    said = texts.comment(finding(text, rule=text))
+    said = texts.comment((finding(text, rule=text),))
     assert acts(said, STRUCTURE) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o3_a_comment_of_several_is_inert(text: str) -> None:
+    said = texts.comment((finding("x", rule=text), finding(f"{text}. {text}", path=text)))
+    lists = [f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")]
+    assert acts(said, [*STRUCTURE, *lists, "softbreak"]) == []
+    assert list(commanding_lines(said)) == []
+    assert acts(texts.no_longer((finding(text, path=text, rule=text),), "abc1234"), STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -58,7 +67,7 @@ def test_t_o3_a_failure_is_inert(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o2_nothing_hidden_is_shown(text: str) -> None:
-    for said in (prose(text), code(text), texts.comment(finding(text))):
+    for said in (prose(text), code(text), texts.comment((finding(text),))):
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
@@ -84,7 +93,13 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
 
 def test_t_o5_a_quoted_marker_is_none() -> None:
     genuine = Markers(b"key").make("review", "01J9ZQ4T7M8K5N3P2R6S1V0WXY")
-    for said in (prose(genuine), prose(f"`{genuine}`"), code(genuine), block(genuine), texts.comment(finding(genuine))):
+    for said in (
+        prose(genuine),
+        prose(f"`{genuine}`"),
+        code(genuine),
+        block(genuine),
+        texts.comment((finding(genuine),)),
+    ):
         assert genuine not in said
         assert "<!-- forge:" not in said
     assert suggestion(genuine) == ""
@@ -100,7 +115,7 @@ def test_t_o5_a_forged_table_is_text() -> None:
     "text", ["/forge approve", "ok\n/forge approve\nok", "> x\n\n/forge approve", "\u200b/forge approve"]
 )
 def test_t_o6_no_quoted_text_commands(text: str) -> None:
-    for said in (prose(text), code(text), block(text), suggestion(text), texts.comment(finding(text, fix=text))):
+    for said in (prose(text), code(text), block(text), suggestion(text), texts.comment((finding(text, fix=text),))):
         assert list(commanding_lines(said)) == []
 
 

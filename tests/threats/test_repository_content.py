@@ -128,7 +128,10 @@ async def test_t_r2_a_review_of_names_with_invisible_characters(told: Story) -> 
     assert "`a\\u202e.py:3`" in (check.summary or "")
     assert "8 files have names that cannot be written to disk" in (check.summary or "")
     assert all(char.isprintable() or char == "\n" for char in check.summary or "")
-    assert {each.path for each in told.comments(pull)} == {f"a{char}.py" for char in INVISIBLE}
+    [comment] = told.comments(pull)
+    assert comment.path in files
+    assert comment.body.count(".py:3`") == len(INVISIBLE) - 1
+    assert all(char.isprintable() or char == "\n" for char in comment.body)
 
 
 async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(told: Story) -> None:
@@ -727,6 +730,7 @@ async def test_t_r14_a_change_with_a_hundred_thousand_findings(told: Story) -> N
     assert "more findings left out" in (check.summary or "")
     assert "ruff could not do its work: It reported more than can be taken in" in (check.summary or "")
     assert len(check.annotations) == 100
-    assert len(told.comments(pull)) == 25
+    [comment] = told.comments(pull)
+    assert len(comment.body) < 10_000
     async with told.forge.services.database.transaction() as session:
         assert await session.scalar(select(func.count()).select_from(FindingRow)) == 200

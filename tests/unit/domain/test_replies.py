@@ -85,7 +85,7 @@ ALL = {
     "explain": replies.explain(BAD, None, HOSTILE),
     "explain dismissed": replies.explain(FINDING, DISMISSAL),
     "dismissed": replies.dismissed(FINDING, HOSTILE, waived=True),
-    "resolved": replies.dismissed_by_resolving(FINDING, HOSTILE),
+    "resolved": replies.dismissed_by_resolving((FINDING,), HOSTILE),
     "undismissed": replies.undismissed(FINDING),
     "already": replies.already_dismissed(FINDING, DISMISSAL),
     "not dismissed": replies.not_dismissed(FINDING),

@@ -1,0 +1,93 @@
+"""When a finding that a comment carries is gone: for certain, or not at all."""
+
+import pytest
+
+from domain.changes import NotLookedAt
+from domain.findings import Category, Finding, Layer, Severity
+from domain.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
+from safety.gone import is_gone
+
+
+def found(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:
+    return Finding(
+        id=f"F-{mark}",
+        rule=rule,
+        category=Category.correctness,
+        severity=Severity.error,
+        confidence=1,
+        path="a.py",
+        line=1,
+        message="x",
+        layer=layer,
+        fingerprint=mark,
+        trail=trail,
+    )
+
+
+def review(*findings: Finding, tool: ToolRun | None = None, cut: int = 0, **more: object) -> Review:
+    ran = (ToolRun(tool="ruff", seconds=0, files=1),) if tool is None else (tool,)
+    values: dict[str, object] = {
+        "merge_base": "b",
+        "head_sha": "h",
+        "files": 1,
+        "additions": 1,
+        "deletions": 0,
+        "findings": findings,
+        "layers": (LayerReport(layer=Layer.static, tools=ran, cut=cut), LayerReport(layer=Layer.security)),
+        "not_looked_at": (),
+        "changed": ("a.py",),
+        "risk": Risk(score=0, level=RiskLevel.low, parts=()),
+        "decision": Decision.approve,
+        "reasons": (),
+        "conclusion": Conclusion.success,
+        "seconds": 0,
+        **more,
+    }
+    return Review.model_validate(values)
+
+
+def gone(finding: Finding, at: Review, *carried: str, outdated: bool = False, called_gone: bool = False) -> bool:
+    return is_gone(finding, at, {finding.fingerprint, *carried}, is_outdated=outdated, called_gone=called_gone)
+
+
+def test_the_tool_ran_again_and_does_not_report_it() -> None:
+    assert gone(found(), review())
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        review(found()),
+        review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")),
+        review(cut=1),
+        review(not_looked_at=(NotLookedAt(path="a.py", reason="binary"),)),
+        review(found("ruff/invalid-syntax", "2", "s")),
+    ],
+    ids=["it is there", "the tool failed", "there were too many", "its file was not looked at", "nor parsed"],
+)
+def test_it_may_still_be_there(at: Review) -> None:
+    assert not gone(found(), at)
+
+
+def test_a_file_that_is_not_changed_any_more() -> None:
+    assert gone(found(), review(changed=("b.py",)))
+
+
+def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
+    moved = found(mark="2")
+    assert not gone(found(), review(moved))
+    assert gone(found(), review(moved), "2")
+
+
+def test_a_linter_that_is_configured_no_more_proves_nothing() -> None:
+    assert not gone(found("eslint/x"), review())
+
+
+def test_a_credential_is_never_gone() -> None:
+    assert not gone(found("secret/aws-secret-key", layer=Layer.security), review())
+
+
+@pytest.mark.parametrize(("outdated", "called_gone"), [(True, False), (False, True), (True, True)])
+def test_of_a_model_its_line_changed_and_a_second_look_agrees(outdated: bool, called_gone: bool) -> None:
+    said = found("correctness/logic", layer=Layer.model)
+    assert gone(said, review(), outdated=outdated, called_gone=called_gone) is (outdated and called_gone)
