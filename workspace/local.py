@@ -19,6 +19,8 @@ from workspace.selection import summarised
 # Settings of the user that change what a file in the working tree means as a blob. All others are left alone.
 _MEANING = ("core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase")
 
+# Above the repository's own. An encoding it claims would make git refuse files that are not in it.
+_ATTRIBUTES = "* !working-tree-encoding\n"
 
 HEAD = "HEAD"
 DEFAULT_BASES = ("origin/HEAD", "main", "master")
@@ -175,8 +177,9 @@ async def _borrow(place: _Place, folder: Path, program: str | None) -> Git:
     (ours / "objects" / "info" / "alternates").write_bytes(os.fsencode(place.objects) + b"\n")
     if place.shallow.is_file():
         shutil.copyfile(place.shallow, ours / "shallow")
+    (ours / "info").mkdir(exist_ok=True)
+    (ours / "info" / "attributes").write_text(_ATTRIBUTES)
     if place.exclude.is_file():
-        (ours / "info").mkdir(exist_ok=True)
         shutil.copyfile(place.exclude, ours / "info" / "exclude")
     return Git(ours, program=program, hide=[str(folder)])
 

@@ -139,3 +139,14 @@ async def test_no_common_history_says_what_to_do(author: Author):
     author.commit({"a": "2\n"}, "refs/heads/other")
     with pytest.raises(CodeAccessError, match="no common ancestor"):
         await changed(author.tree, base)
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16", "no-such-encoding"])
+async def test_no_attribute_says_how_the_working_tree_is_encoded(author: Author, encoding: str):
+    """Else a hostile one would have git refuse the files, and nothing would be reviewed."""
+    author.commit({"a.py": "a = 1\n"})
+    author.write({".gitattributes": f"* working-tree-encoding={encoding}\n", "a.py": "a = 2\n", "b.py": "b = 1\n"})
+
+    found = content(await changed(author.tree))
+
+    assert (found["a.py"], found["b.py"]) == (["a = 2"], ["b = 1"])
