@@ -1,8 +1,10 @@
 """Output of tools, models and pull requests is shown and does nothing (T-O2, T-O3, T-O5, T-O6, T-T6)."""
 
 import pytest
+from pydantic import JsonValue
 from rich.console import Console
 
+from agents.scripted import ScriptedModel
 from bot.local_review import show
 from domain import texts
 from domain.errors import ToolError
@@ -12,6 +14,7 @@ from domain.neutral import block, code, prose, suggestion
 from handlers.markdown import commanding_lines
 from tests.rendering import acts
 from tests.stories.driver import Story
+from tests.stories.test_model import claim
 
 HOSTILE = [
     "@org/team @alice",
@@ -89,6 +92,55 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
     assert "@org" in (check.summary or "")
     for comment in told.comments(pull):
         assert acts(comment.body, [*STRUCTURE, "fence"]) == []
+
+
+LINKED = 'RATE_0 = fetch("https://evil.example/rate")'
+FENCED = "RATE_0 = 1\n```\n@alice\n/forge approve"
+LONG = "@alice ![x](https://evil.example) " * 300  # what is twenty times as long is not taken as an answer at all
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [(text, None) for text in HOSTILE[:5]],
+        [(text, None) for text in HOSTILE[5:]],
+        [(LONG, None), ("Fetch it.", LINKED), ("Fetch it.", FENCED)],
+    ],
+    ids=["markup", "more markup", "a long one, a link and a fence to click on"],
+)
+async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
+    read: Story, model: ScriptedModel, said: list[tuple[str, str | None]]
+) -> None:
+    """Its second look stands by all of it."""
+    source = [f"RATE_{number} = {number}" for number in range(60)]
+    claims: list[JsonValue] = [
+        {
+            **claim(1 + 4 * place, source[4 * place]),
+            "path": "rates.py",
+            "message": f"Wrong rate. {text}",
+            "replacement": replacement,
+        }
+        for place, (text, replacement) in enumerate(said)
+    ]
+    model.when("RATE_59", {"findings": claims})
+    confirmed: list[JsonValue] = [{"number": number, "confirmed": True, "confidence": 0.9} for number in range(1, 6)]
+    model.when("== candidates", {"verdicts": confirmed})
+    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await read.rest()
+
+    summary = read.check(repository, head).summary or ""
+    comments = read.comments(pull)
+    assert len(comments) == len(said), summary
+    for comment in comments:
+        assert acts(comment.body, [*STRUCTURE, "fence"]) == []
+        assert list(commanding_lines(comment.body)) == []
+        assert len(comment.body) < 2_500
+    offered = [kind for comment in comments for kind in acts(comment.body) if kind == "fence"]
+    assert len(offered) == sum(replacement == FENCED for _, replacement in said)
+    assert "https://evil.example" not in " ".join([summary, *(comment.body for comment in comments)])
+    assert read.check(repository, head).conclusion == "failure"
 
 
 def test_t_o5_a_quoted_marker_is_none() -> None:
