@@ -9,7 +9,7 @@ from domain.gates import SLICED, Choice, Gate, GateDecision, GateState
 from domain.money import NO_SLICE, Slice, micro
 from domain.runs import RepositoryRef
 from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
-from memory import gates, grants, ledger, runs
+from memory import gates, grants, ledger, outbox, runs
 from pipeline import configuration
 from pipeline.gates import asked_at, show_outcome
 from pipeline.services import Services
@@ -147,7 +147,7 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
         return gate_replies.decided(gate)
-    stale = _stale(gate, saying) if gate.is_waiting else None
+    stale = stale_because(gate, saying, await _shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
         return stale
     allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
@@ -205,13 +205,26 @@ def _granted(gate: Gate, named: Slice | None) -> Slice:
     return Slice(amount=named.amount or offered.amount, calls=named.calls or offered.calls)
 
 
-def _stale(gate: Gate, saying: Saying) -> str | None:
-    """Why the answer is not about what the gate asks now."""
+async def _shown_at(services: Services, gate: Gate) -> datetime | None:
+    """When the question was first on GitHub, in its check or its comment; None as long as it is not."""
+    moments = [
+        await outbox.done_at(services.database, gate.run_id, f"gate {gate.id}", kind) for kind in ("check", "comment")
+    ]
+    return min((each for each in moments if each is not None), default=None)
+
+
+def stale_because(gate: Gate, saying: Saying, shown_at: datetime | None) -> str | None:
+    """Why the answer is not about what the gate asks now; None if it is.
+
+    :param shown_at: when people could first see the question: under GitHub's limits that may be hours after it was
+        asked, and until then its comment shows the question of another head.
+    """
     heads = (gate.head_sha, gate.check_head or gate.head_sha)
     if saying.seen_head is not None and not any(head.startswith(saying.seen_head) for head in heads):
         return gate_replies.other_head(gate, saying.seen_head)
-    asked = gate.asked_at.replace(microsecond=0)  # as GitHub cuts the moment of writing
-    if saying.seen_head is None and saying.written_at is not None and saying.written_at < asked:
+    if saying.seen_head is not None or saying.written_at is None:  # a button stands in the check of one head
+        return None
+    if shown_at is None or saying.written_at < shown_at.replace(microsecond=0):  # as GitHub cuts the moment of writing
         return gate_replies.asked_after(gate)
     return None
 
