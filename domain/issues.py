@@ -1,5 +1,7 @@
 """Issues and the comments below them."""
 
+import hashlib
+import json
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +26,7 @@ class Issue(BaseModel):
     labels: tuple[str, ...]
     is_pull_request: bool
     updated_at: datetime | None = None  # to the second
+    wording: str = ""  # see :func:`wording`; empty: not known
 
 
 class IssueComment(BaseModel):
@@ -44,3 +47,8 @@ class IssueComment(BaseModel):
     body: str
     created_at: datetime
     is_edited: bool
+
+
+def wording(title: str, body: str | None) -> str:
+    """A digest of what an issue says, by which an edit is noticed without keeping the text."""
+    return hashlib.sha256(json.dumps([title, body or ""]).encode()).hexdigest()

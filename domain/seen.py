@@ -13,6 +13,7 @@ class Seen(BaseModel):
 
     :param updated_at: when it was last changed, to the second.
     :param head_sha: of a pull request.
+    :param wording: of an issue; see :func:`domain.issues.wording`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -21,6 +22,7 @@ class Seen(BaseModel):
     is_open: bool | None = None
     head_sha: str | None = None
     is_draft: bool | None = None
+    wording: str | None = None
 
 
 def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
@@ -33,3 +35,8 @@ def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
         return live.updated_at < seen.updated_at
     told = {"is_open": seen.is_open, "head_sha": seen.head_sha, "is_draft": seen.is_draft}
     return any(value is not None and getattr(live, name, value) != value for name, value in told.items())
+
+
+def is_edited(live: Issue, seen: Seen | None) -> bool:
+    """Whether an issue says something else by now than what the event showed."""
+    return seen is not None and seen.wording is not None and live.wording != seen.wording

@@ -7,10 +7,10 @@ from typing import Any
 from domain.commands import AnyCommand, Ignored
 from domain.conversation import CommentKind, CommentRef
 from handlers.comments import Written, obey, unheard
-from handlers.payloads import Account, RepositoryEvent, Subject
+from handlers.payloads import Account, IssueSubject, RepositoryEvent
 
 
-class _Issue(Subject):
+class _Issue(IssueSubject):
     user: Account | None = None
     pull_request: dict[str, Any] | None = None
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, EndIssue, Ignored, LabelledIssue
-from handlers.payloads import LabelGiven, RepositoryEvent, Subject
+from handlers.payloads import IssueSubject, LabelGiven, RepositoryEvent
 
 
 class _Event(RepositoryEvent):
-    issue: Subject
+    issue: IssueSubject
 
 
 class _Labelled(_Event):

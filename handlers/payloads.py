@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.commands import Sender
+from domain.issues import wording
 from domain.runs import RepositoryRef
 from domain.seen import Seen
 
@@ -58,6 +59,19 @@ class Subject(View):
         if self.updated_at is None:
             return None
         return Seen(updated_at=self.updated_at, is_open=None if self.state is None else self.state == "open")
+
+
+class IssueSubject(Subject):
+    """What events carry of every issue."""
+
+    title: str | None = None
+    body: str | None = None
+
+    def seen(self) -> Seen | None:
+        known = super().seen()
+        if known is None or self.title is None:
+            return known
+        return known.model_copy(update={"wording": wording(self.title, self.body)})
 
 
 class Commit(View):

@@ -7,9 +7,9 @@ from domain.errors import NotFound
 from domain.pulls import PullRequest
 from domain.redaction import outgoing
 from domain.runs import RepositoryRef, Run, Trigger
-from domain.seen import Seen
+from domain.seen import Seen, is_edited
 from domain.slash import Plain, Verb
-from memory import ledger, runs
+from memory import answers, ledger, runs
 from memory.runs import Admission, Candidate
 from pipeline import catching_up, configuration
 from pipeline.automation import opens_nothing
@@ -22,6 +22,9 @@ from safety.required import check_name
 CLOSED = "it is closed"
 IN_WORK = "it is being worked on"
 EMPTY = "the repository has no commit to begin from"
+EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
+ASKED = "what was asked for"
+"""Under which a run keeps the words of its issue: an edit while it waits for its turn does not change them."""
 
 
 class Look(BaseModel):
@@ -72,6 +75,8 @@ async def admit_issue(
 ) -> Admitted:
     """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way.
 
+    It is about the words that the issue had when somebody asked: who edits it later need not be one who may ask.
+
     :raises Behind: if GitHub answers with what was there before ``seen``.
     """
     admitted_by = f"{guid}#{number}"
@@ -79,8 +84,10 @@ async def admit_issue(
         return admitted(await runs.admitted(services.database, admitted_by), why)
     while True:
         fence = await runs.fence(services.database, repository.id, number)
-        if not (await catching_up.issue(services, repository, number, seen)).is_open:
-            return admitted(await runs.admitted(services.database, admitted_by), CLOSED)
+        issue = await catching_up.issue(services, repository, number, seen)
+        if not issue.is_open or is_edited(issue, seen):
+            why = EDITED if issue.is_open else CLOSED
+            return admitted(await runs.admitted(services.database, admitted_by), why)
         try:
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
@@ -88,6 +95,9 @@ async def admit_issue(
         candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew)
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else something else began on the issue meanwhile
+            if admission.run is not None:
+                words = {"title": issue.title, "body": issue.body}
+                await answers.keep(services.database, admission.run, ASKED, words, services.clock.now())
             return admitted(admission, IN_WORK)
 
 

@@ -23,6 +23,7 @@ from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import answers, checkpoints, outbox, permits, runs
 from memory.checkpoints import PastPlan
+from pipeline.admission import ASKED
 from pipeline.agent_steps import AgentSteps
 from pipeline.beginning import began_with
 from pipeline.drawing import mirror_of
@@ -93,6 +94,7 @@ class Planning:
         known = await checkpoints.plans(services.database, run)
         configuration = (await began_with(services, run)).configuration
         issue = await services.host.issue(run.repository, run.number)
+        issue = issue.model_copy(update=await answers.find(services.database, run, ASKED) or {})
         kept = await answers.find(services.database, run, _TASK)
         if kept is None:
             task = await self._task(issue, configuration, known[-1] if known else None)

@@ -8,7 +8,7 @@ from bot.github.errors import unexpected
 from domain.checks import CheckRunRef
 from domain.deliveries import DeliveryAttempt
 from domain.dependencies import DependencyChange, Vulnerability
-from domain.issues import Issue, IssueComment
+from domain.issues import Issue, IssueComment, wording
 from domain.merging import CheckResult, MergeMethod, RequiredCheck
 from domain.pulls import Branch, PullRequest
 from domain.redaction import outgoing
@@ -180,6 +180,7 @@ class IssueShown(_Written):
             labels=tuple(name for name in names if name),
             is_pull_request=self.pull_request is not None,
             updated_at=self.updated_at,
+            wording=wording(self.title, self.body),
         )
 
 
