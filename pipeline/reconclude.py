@@ -1,11 +1,13 @@
 """Draws the verdict of a finished review anew after a dismissal, and updates its check (DESIGN §6)."""
 
+from itertools import count
+
 from domain import gate_texts, ladder_texts, texts
 from domain.errors import Superseded
-from domain.review import Decision
-from domain.runs import RepositoryRef, RunState
+from domain.review import Decision, Review
+from domain.runs import RepositoryRef, Run, RunState
 from memory import checkpoints, findings, gates, ladder, runs
-from pipeline.beginning import begun
+from pipeline.beginning import Settings, begun
 from pipeline.heeding import heeded
 from pipeline.review_gates import Asked
 from pipeline.services import Services
@@ -25,27 +27,39 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     past = await runs.of_pull_request(services.database, repository.id, number)
     if not past or past[0].run.state is not RunState.completed:
         return
-    run = past[0].run
-    review = await checkpoints.load_review(services.database, run)
-    if review is None:
-        return
-    asked = await gates.of_run(services.database, run.id)
+    run, said = past[0].run, None
     settings = await begun(services, run)
-    drawn = await heeded(services, repository, review, settings.configuration)
+    for attempt in count():
+        review = await checkpoints.load_review(services.database, run)
+        if review is None:
+            return
+        now = await _drawn(services, run, review, settings)
+        if now == (said or (None if anew else review)):
+            return
+        await checkpoints.replace_review(services.database, run, now)
+        try:
+            await _say(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
+        except Superseded:
+            return
+        said = now  # two people may judge at once: whoever wrote last has to have seen both
+
+
+async def _drawn(services: Services, run: Run, review: Review, settings: Settings) -> Review:
+    """The review with what people said of it by now."""
+    asked = await gates.of_run(services.database, run.id)
+    drawn = await heeded(services, run.repository, review, settings.configuration)
     asking = Asked(services, run, settings.configuration, settings.pull_request)
-    now = with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
-    if now == review and not anew:
-        return
-    await checkpoints.replace_review(services.database, run, now)
-    posted = await findings.posted(services.database, repository.id, number)
+    return with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
+
+
+async def _say(services: Services, run: Run, now: Review, cause: str) -> None:
+    """:raises Superseded: if another run owns the pull request."""
+    posted = await findings.posted(services.database, run.repository.id, run.number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
     if now.decision is not Decision.approve:
         await withdraw(services, run, all_of_them=True)
     level = ladder_texts.measured(await ladder.changes(services.database, run.id))
-    standing = "\n\n".join(part for part in (level, gate_texts.standing(asked)) if part)
-    try:
-        await services.publisher.conclude_again(
-            run, cause, now.conclusion, texts.outcome(now, inline, 0, gates=standing)
-        )
-    except Superseded:
-        return
+    asked = gate_texts.standing(await gates.of_run(services.database, run.id))
+    standing = "\n\n".join(part for part in (level, asked) if part)
+    text = texts.outcome(now, inline, 0, gates=standing)
+    await services.publisher.conclude_again(run, cause, now.conclusion, text)

@@ -246,11 +246,17 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         return parse(CheckRunShown, data, purpose).to_domain()
 
     async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
-        """The annotations that a check run shows; GitHub's own count tells whether the list is whole."""
+        """The annotations that a check run shows; GitHub's own count tells whether the list is whole.
+
+        A check run that was just made may not be shown yet, and then has none. If it is gone, the write says so.
+        """
         purpose = f"read the annotations of a check run of {repository.full_name}"
         address = f"{repository_path(repository)}/check-runs/{check_id}"
-        shown = parse(AnnotatedShown, await self._client.get(repository.installation_id, address, purpose), purpose)
-        count = shown.output.annotations_count
+        try:
+            found = await self._client.get(repository.installation_id, address, purpose)
+        except NotFound:
+            return []
+        count = parse(AnnotatedShown, found, purpose).output.annotations_count
         if count == 0:
             return []
         items = await self._client.items(repository.installation_id, f"{address}/annotations", purpose)
