@@ -105,6 +105,7 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
         toolbox=cast(Any, None),
         markers=Markers(b"key"),
         models=cast(Any, None),
+        settling=0,
     )
     head = (await stage.host.default_branch(stage.repository)).head_sha
     authorization = await stage.host.git_credentials(stage.repository)
