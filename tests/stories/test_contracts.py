@@ -10,7 +10,7 @@ from agents.scripted import ScriptedModel, Stalls
 from memory import leases
 from simulator.state import Issue, PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DONE, patches
+from tests.stories.test_issue import DONE, patches, told_last
 from tests.stories.test_planning import Asked, opened, plan
 
 API, EVENTS = "api/openapi.yaml", "api/asyncapi.yaml"
@@ -168,7 +168,7 @@ async def test_a_contract_that_the_plan_did_not_name_is_not_changed(read: Story,
     model.when("Discounts", planned(file=API))
     model.when("Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
     await asked.says(asked.alice, "/forge run")
-    assert "It belongs to the contract “events”, whose lock this run does not hold." in model.calls[-1].content
+    assert "It belongs to the contract “events”, whose lock this run does not hold." in told_last(model)
     [pull] = looked_at(read, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
 

@@ -7,7 +7,7 @@ from agents.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
+from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed, told_last
 from tests.stories.test_planning import Asked, opened, plan
 from tests.unit.patches.building import new_file
 
@@ -133,7 +133,7 @@ async def test_another_protected_file_than_the_granted_ones_is_refused(read: Sto
     assert f"  - {LOCK}\n" in read.questions(asked.issue)[-1].body
     assert "  - .gitattributes" not in read.questions(asked.issue)[-1].body
     await asked.says(carol, "/forge approve protected_paths")
-    told = model.calls[-1].content
+    told = told_last(model)
     assert told.count("It is protected: agents do not change") == 2
     assert changed(asked) == [LOCK, "shop/cart.py"]
     looked_at(asked)

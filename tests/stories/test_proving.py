@@ -16,7 +16,7 @@ from simulator.state import CheckRun, PullRequest
 from tests.databases import fresh
 from tests.stories.driver import PATIENCE, PATIENT, Story, story
 from tests.stories.test_acting import later
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed, told_last
 from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
 
 WRONG = DIFF.replace("1 - discount)", "1 - discont)")
@@ -135,7 +135,7 @@ async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedM
     assert await ended(read) == ("waiting", "gate")
     assert pull.draft
     await asked.says(asked.alice, "/forge approve with: it is spelled like the argument")
-    assert "it is spelled like the argument" in model.calls[-1].content
+    assert "it is spelled like the argument" in told_last(model)
     assert await ended(read) == ("completed", "proposed")
     assert not pull.draft
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2, 3, 4]
@@ -157,7 +157,7 @@ async def test_advice_after_an_attempt_that_changed_nothing_is_heard(read: Story
     asked, pull = await asked_for(read, model, WRONG)
     model.when(MEND, patches(change("discont", "discount")), MENDED)
     await asked.says(asked.alice, "/forge approve with: it is spelled like the argument")
-    assert "it is spelled like the argument" in model.calls[-1].content
+    assert "it is spelled like the argument" in told_last(model)
     assert await ended(read) == ("completed", "proposed")
     read.comments(pull)
 

@@ -187,6 +187,8 @@ async def test_stranger_presses_the_button(told: Story) -> None:
 
     assert len(await told.runs()) == 1
     assert len(told.github.check_runs(repository, head)) == 1
+    [answer] = told.answers(pull)
+    assert "needs the role triage" in answer.body
 
 
 async def test_draft_is_reviewed_when_it_is_ready(told: Story) -> None:
@@ -327,7 +329,7 @@ async def test_a_missing_test_is_said_only_where_there_are_tests(told: Story, te
 
 async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
-    files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.tf": "# nothing\n" * 20}
+    files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.py": "# nothing\n" * 20}
     head = await alice.push(repository, "feature", files, base="main")
     await alice.open_pull_request(repository, "feature")
     await told.rest()

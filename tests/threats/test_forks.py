@@ -181,7 +181,8 @@ async def test_t_f5_a_branch_is_no_argument(told: Story, tmp_path: Path, name: s
     await told.rest()
     assert (pull.base_sha, pull.head_sha) == (base, head)
     assert [comment.path for comment in told.comments(pull)] == ["app.py"]
-    [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    [check] = told.github.check_runs(repository, head)
+    assert check.name.startswith(f"{texts.CHECK_NAME}: ")
     assert check.conclusion == "failure"
     assert name not in (check.summary or "")
     assert set(tmp_path.rglob("*owned*")) == before

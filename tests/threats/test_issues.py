@@ -18,7 +18,7 @@ from simulator.access import Actor
 from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
+from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed, told_last
 from tests.stories.test_planning import LOOKS, Asked, opened, plan
 
 KEY = "AKIA" + "ZQ3D" * 4
@@ -204,7 +204,7 @@ async def test_t_t4_a_hostile_implementer_writes_nowhere_else(read: Story, model
     pull = proposed(asked)
     read.comments(pull)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
-    assert model.calls[-1].content.count("Nothing was applied.") == len(diffs)
+    assert told_last(model).count("Nothing was applied.") == len(diffs)
 
 
 async def test_t_t4_a_planner_cannot_talk_the_risk_down(read: Story, model: ScriptedModel) -> None:
