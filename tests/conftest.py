@@ -1,6 +1,7 @@
 """Settings of all tests, and which of them are played on both databases."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,3 +36,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=list(again))
     items[:] = [item for item in items if item not in again]
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """What a ``.env`` gives the providers' SDKs stays in the process, and would give the next test a model."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
