@@ -67,7 +67,7 @@ async def second(read: Story, asked: Asked) -> Asked:
 async def test_a_contract_that_the_plan_names_is_changed(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read, **FILES)
     model.when("Discounts", planned(file=API))
-    model.when("Do it: Carts", patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     await asked.says(asked.alice, "/forge run")
     [pull] = looked_at(read, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
@@ -77,8 +77,8 @@ async def test_different_contracts_are_changed_at_once(read: Story, model: Scrip
     asked = await opened(read, **FILES, **HELD)
     model.when("Discounts", planned(file=API))
     model.when("Vouchers", planned(summary="Vouchers exist.", file=EVENTS))
-    model.when("Do it: Carts", patches(edit(API)), DONE)
-    model.when("Do it: Vouchers", patches(edit(EVENTS)), DONE)
+    model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Vouchers", patches(edit(EVENTS)), DONE)
     await asked.says(asked.alice, "/forge run")
     other = await second(read, asked)
     await other.says(asked.alice, "/forge run")
@@ -92,8 +92,8 @@ async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[Asked, Asked
     asked = await opened(read, **FILES, **HELD)
     model.when("Discounts", planned(file=API))
     model.when("want vouchers", planned(summary="Vouchers exist.", file=API))
-    model.when("Do it: Carts", patches(edit(API)), DONE)
-    model.when("Do it: Vouchers", patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Vouchers", patches(edit(API)), DONE)
     await asked.says(asked.alice, "/forge run")
     other = await second(read, asked)
     await other.says(asked.alice, "/forge run")
@@ -166,7 +166,7 @@ async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedMo
 async def test_a_contract_that_the_plan_did_not_name_is_not_changed(read: Story, model: ScriptedModel) -> None:
     asked = await opened(read, **FILES)
     model.when("Discounts", planned(file=API))
-    model.when("Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
     await asked.says(asked.alice, "/forge run")
     assert "It belongs to the contract “events”, whose lock this run does not hold." in told_last(model)
     [pull] = looked_at(read, asked)
@@ -183,7 +183,7 @@ async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, m
         return Stalls(1.5)
 
     model.when("Discounts", planned(file=API))
-    model.when("Do it: Carts", stalls, patches(edit(API)), DONE)
+    model.when("== your task: T1 Do it: Carts", stalls, patches(edit(API)), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     await working.wait()
     database, later = read.forge.services.database, read.clock.now() + timedelta(minutes=6)

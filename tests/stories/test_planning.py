@@ -39,6 +39,7 @@ def plan(level: str = "low", summary: str = "Carts get a discount.", then: str =
         "acceptance": "A test shows a tenth taken off.",
     }
     made: dict[str, JsonValue] = {
+        "title": "Take a share off the total",
         "summary": summary,
         "decisions": [{"decision": "The share is a float.", "reason": "Prices are floats, too."}],
         "tasks": [task, *([{**task, "id": "T2", "title": then, "depends_on": ["T1"]}] if then else [])],
