@@ -117,14 +117,15 @@ def test_t2_what_people_cannot_see_is_not_shown_to_the_model(where: str, text: s
 
 
 @pytest.mark.parametrize("character", ["\u200b", "\u202e", "\U000e0041", "\u2066", "\x1b[31m"])
-def test_t2_hidden_characters_in_code_are_taken_out(character: str):
-    """T-T2: of added, removed and unchanged lines."""
+def test_t2_hidden_characters_in_code_are_shown_by_name(character: str):
+    """T-T2: in added, removed and unchanged lines; taken out they would hide what a change does."""
     base = f"keep{character} = 1\nold{character} = 1\n"
     change, versions = change_of({"a.py": (base, base.replace("old", "new"))})
     (asked,) = questions(change, versions, redact=str).questions
 
     assert character not in asked.content
-    assert "1 keep = 1\n-old = 1\n2+new = 1" in asked.content
+    named = f"<U+{ord(character[0]):04X}>{character[1:]}"
+    assert f"1 keep{named} = 1\n-old{named} = 1\n2+new{named} = 1" in asked.content
 
 
 def test_t2_ordinary_text_of_every_language_stays():
