@@ -77,6 +77,8 @@ async def test_t_p2_the_author_of_a_fork_is_refused(told: Story, command: str) -
     await told.rest()
     assert len(await told.runs()) == 1
     assert told.check(repository, pull.head_sha).conclusion == "failure"
+    [answer] = told.answers(pull)
+    assert "needs the role write" in answer.body  # to the button
 
 
 async def test_t_p2_an_author_who_may_write_does_not_dismiss(told: Story) -> None:
