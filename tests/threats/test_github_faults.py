@@ -308,12 +308,16 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
     runs = await told.runs()
     checks = told.github.check_runs(repository, head, texts.CHECK_NAME)
     if how == "close":
-        assert [check.conclusion for check in checks] == ["cancelled" if runs[0].state == "cancelled" else "failure"]
+        assert [check.conclusion for check in checks] == [
+            "cancelled" if runs[0].state == "cancelled" and when != "failure" else "failure"
+        ]
         return
     assert [run.state for run in runs] in (["completed", "cancelled"], ["completed", "completed"])
     assert (runs[0].head_sha, runs[0].base_sha) == (pull.head_sha, pull.base_sha)
-    assert told.check(repository, pull.head_sha).conclusion == "failure"
-    assert checks[0].conclusion == ("cancelled" if runs[1].state == "cancelled" else "failure")
+    newest = max(told.github.check_runs(repository, pull.head_sha), key=lambda check: check.id)
+    assert newest.conclusion == "failure"
+    is_left = how == "base change" or runs[1].state == "cancelled"
+    assert checks[0].conclusion == ("cancelled" if is_left else "failure")
 
 
 @ONE
@@ -352,11 +356,9 @@ async def test_o4_a_pull_request_with_three_hundred_findings(told: Story) -> Non
 
     check = told.check(repository, head)
     assert check.conclusion == "failure"
-    assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 301))
+    assert sorted(each["start_line"] for each in check.annotations) == list(range(1, 101))
     assert len(check.summary or "") <= 65_535
     assert 60_000 < len(check.text or "") <= 65_535
     assert (check.text or "").endswith("*Shortened: GitHub shows no more than 65,535 characters here.*")
-    comments = told.comments(pull)
-    assert len(comments) == 25
-    [review] = told.reviews(pull)
-    assert "275 more findings in the check `Forge / review`" in review.body
+    assert len(told.comments(pull)) == 1  # of one rule
+    assert len(told.reviews(pull)) == 1

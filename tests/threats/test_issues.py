@@ -85,7 +85,8 @@ async def test_t_p1_nobody_without_write_begins_or_steers_a_run(read: Story, mod
     read.github.grant(asked.repository, tom, "triage")
     for who in (tom, bob):
         for verb in ("plan", "run", "cancel", "continue 5usd", "accept", "pause"):
-            assert "needs the role" in await asked.says(who, f"/forge {verb}") or verb == "accept"
+            said = await asked.says(who, f"/forge {verb}")  # an outsider is answered once
+            assert "needs the role" in said or verb == "accept" or (who is bob and verb != "plan" and not said)
     await tom.label(asked.issue, "forge")
     await tom.open_issue(asked.repository, "Discounts", "mine", labels=["forge"])
     await read.rest()
