@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from domain.findings import Finding
 from domain.holding import LEAST, Held, Past, Unseconded, Weight, Why, folder, shown
 from domain.memories import Memory
-from domain.neutral import code, link, prose
+from domain.neutral import code, link, place, prose
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once
@@ -70,7 +70,7 @@ def _group(group: Sequence[Held]) -> str:
 
 def _because(held: Held) -> str:
     if held.why is Why.reworded:
-        return f"at {code(held.finding.where)}: the same was dismissed there in other words{_named(held.memories)}."
+        return f"at {place(held.finding.where)}: the same was dismissed there in other words{_named(held.memories)}."
     weight = held.weight
     times = [f"{_times(weight.here)} there"] if weight.here else []
     times += [f"{_times(weight.elsewhere)} elsewhere"] if weight.elsewhere else []
@@ -201,7 +201,7 @@ def why(evidence: Evidence) -> str:
     """Answers ``why``: what led to a finding, and what people's dismissals make of it."""
     finding = evidence.finding
     parts = [
-        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {code(finding.where)}",
+        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {place(finding.where)}",
         _found(evidence),
         _stands(evidence),
         _sum(evidence.weight, evidence.exempt) if evidence.weight is not None else _OFF,

@@ -72,6 +72,13 @@ def code(text: str, limit: int = 200) -> str:
     return _span(flat) if flat else "` `"
 
 
+def place(where: str, limit: int = 200) -> str:
+    """``path:line`` as inline code; what is too long loses its beginning, so that file and line remain."""
+    flat = _redacted(where, limit)
+    end = flat if len(flat) <= limit else "…" + flat[1 - limit :].lstrip()
+    return code(end, limit)
+
+
 def block(text: str, language: str = "") -> str:
     """A fenced block that cannot be broken out of. Its content is kept to the letter, except for secrets.
 
@@ -108,8 +115,13 @@ _FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
 
 def _bounded(text: str, limit: int) -> str:
     """One redacted line of at most ``limit`` characters, cut between two of them."""
-    flat = _without_markers(outgoing(" ".join(visible(text[: 8 * limit + 4000]).split())))
+    flat = _redacted(text, limit)
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _redacted(text: str, limit: int) -> str:
+    """One line of what may leave; of a text beyond measure only what ``limit`` characters can be taken from."""
+    return _without_markers(outgoing(" ".join(visible(text[: 8 * limit + 4000]).split())))
 
 
 def _without_markers(text: str) -> str:

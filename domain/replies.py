@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from domain.findings import Finding, Severity
 from domain.memory_texts import dismissal_learned
 from domain.money import Usage, Use, shown
-from domain.neutral import block, code, link, prose
+from domain.neutral import block, code, link, place, prose
 from domain.review import Review
 from domain.runs import ReasonCode, Run, RunState
 from domain.slash import (
@@ -214,7 +214,7 @@ def explain(finding: Finding, dismissal: Dismissal | None = None, more: str | No
     :param more: further words about it, as plain text.
     """
     parts = [
-        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {code(finding.where)}",
+        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {place(finding.where)}",
         prose(finding.message, 2000),
         *([prose(more, 4000)] if more else []),
         _origin(finding),
@@ -497,7 +497,7 @@ def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
     if not everything:
         return "No findings."
     rows = [
-        f"| {finding.id} | {finding.severity.value} | {code(finding.where)} | {prose(finding.message, 160)} | "
+        f"| {finding.id} | {finding.severity.value} | {place(finding.where)} | {prose(finding.message, 160)} | "
         f"{'held back' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
         for finding in everything[:MOST_LINES]
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from domain.errors import ForgeError
-from domain.neutral import block, code, prose, visible
+from domain.neutral import block, code, place, prose, visible
 from domain.redaction import outgoing
 from domain.testing import (
     MOST_TOLD,
@@ -213,7 +213,7 @@ def _uncovered(run: TestRun) -> bool:
 
 def _failures(run: TestRun) -> str:
     rows = [
-        f"| {code(case.id, 120)} | {code(case.where, 120) if case.where else ''} | {prose(_message(case), 160)} |"
+        f"| {code(case.id, 120)} | {place(case.where, 120) if case.where else ''} | {prose(_message(case), 160)} |"
         for case in run.failures[:_FAILURES]
     ]
     head = ["| test | where | what |", "| --- | --- | --- |"]
@@ -225,7 +225,7 @@ def _message(case: TestCase) -> str:
 
 
 def _weakened(taken: Sequence[ToFix]) -> str:
-    rows = [f"- {code(_where(each), 160)}: {prose(each.message, 400)}" for each in taken[:_FILES]]
+    rows = [f"- {place(_where(each), 160)}: {prose(each.message, 400)}" for each in taken[:_FILES]]
     return _section("### Tests that were taken away", rows, len(taken) - len(rows))
 
 

@@ -8,7 +8,7 @@ from domain.errors import ForgeError
 from domain.findings import Finding, Layer, Severity
 from domain.memory_texts import held_back, unseconded
 from domain.money import shown
-from domain.neutral import code, link, prose, suggestion
+from domain.neutral import code, link, place, prose, suggestion
 from domain.review import Decision, LayerReport, Review
 from domain.runs import REVIEW_CHECK, ReasonCode
 from domain.verdicts import Reason
@@ -202,7 +202,7 @@ _GONE_HERE = " *(no longer here)*"
 def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
     """The places of a comment beside its own, each with what differs there."""
     rows = [
-        f"- {code(each.where)} {each.id}{_differing(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
+        f"- {place(each.where)} {each.id}{_differing(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
         for each in remark[1:SHOWN_IN_COMMENT]
     ]
     left = len(remark) - 1 - len(rows)
@@ -334,7 +334,7 @@ def _in_history(review: Review) -> str:
     if not review.in_history:
         return ""
     rows = [
-        f"- {code(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
+        f"- {place(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
         for f in review.in_history[:20]
     ]
     left = len(review.in_history) - len(rows)
@@ -349,16 +349,16 @@ def _dismissed(review: Review) -> str:
     dismissed = (*review.dismissed, *review.in_history_dismissed)
     if not dismissed:
         return ""
-    rows = [f"- {code(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
+    rows = [f"- {place(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
     left = len(dismissed) - len(rows)
     intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
     return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _row(finding: Finding, inline: bool) -> str:
-    place = code(finding.where) + (" 💬" if inline else "")
+    where = place(finding.where) + (" 💬" if inline else "")
     what = f"{prose(finding.message, 160)} <sub>{finding.id}</sub>"
-    return f"| {_ICONS[finding.severity]} {finding.severity.value} | {place} | {what} | {_rule(finding)} |"
+    return f"| {_ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {_rule(finding)} |"
 
 
 def _risk(review: Review) -> str:
@@ -435,7 +435,7 @@ def _details(review: Review) -> str:
 
 def _bullet(finding: Finding) -> str:
     message = prose(finding.message, 200)
-    return f"- {_ICONS[finding.severity]} {code(finding.where)} {message} ({_rule(finding)}, {finding.id})"
+    return f"- {_ICONS[finding.severity]} {place(finding.where)} {message} ({_rule(finding)}, {finding.id})"
 
 
 def _rule(finding: Finding) -> str:

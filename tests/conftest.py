@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 # No test is timed: a loaded machine generates examples slowly, which says nothing about the code.
@@ -46,3 +47,10 @@ def environment() -> Iterator[None]:
     for name in os.environ.keys() - before.keys():
         del os.environ[name]
     os.environ.update(before)
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    """A command of the terminal sets up logging for its process, to a stream that is closed with its test."""
+    yield
+    structlog.reset_defaults()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 
 from bot.demo import parcel_issue, project
-from bot.demo.stage import Stage, finding_of, is_overlooked, named, shown, why_open
+from bot.demo.stage import Stage, finding_of, named, shown
 from bot.settings import Settings
 from domain import gate_texts, test_texts
 from simulator import Simulator, User
@@ -82,9 +82,9 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     stage.show_check(third)
     closed, every = await stage.settled(pull), len(pull.threads)
     stage.console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
-    left = [thread for thread in pull.threads if thread not in closed]
-    for thread in left:
-        stage.console.print(f"  left open: {escape(named(thread))}: {why_open(thread)}.", soft_wrap=True)
+    for thread in pull.threads:
+        if thread not in closed:
+            stage.console.print(f"  left open: {escape(named(thread))}.", soft_wrap=True)
     return {
         "The first dismissal was taken down.": "is dismissed" in receipt,
         "The stranger was refused.": "needs the role admin" in refusal,
@@ -93,7 +93,7 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
         "The second asks for a person.": asked_for == "action_required",
         "The third approves.": third.conclusion == "success",
         "The dismissed threads are resolved.": comment.thread in closed and leak.thread in closed,
-        "Threads of what is gone are resolved.": len(closed) > 2 and not any(map(is_overlooked, left)),
+        "Threads of what is gone are resolved.": len(closed) == every > 2,
     }
 
 

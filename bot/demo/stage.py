@@ -181,17 +181,6 @@ def finding_of(comment: ReviewComment) -> str:
     return found["name"] if found else ""
 
 
-def why_open(thread: Thread) -> str:
-    if not thread.outdated:
-        return "the push left its line as it was, so GitHub does not call the thread outdated"
-    return "it was not seen to be gone"
-
-
-def is_overlooked(thread: Thread) -> bool:
-    """Whether Forge should have resolved it; of a model's remark only the model says whether it is gone."""
-    return thread.outdated and "`model/" not in thread.comments[0].body
-
-
 def shown(markdown: str) -> str:
     """What a browser would show of it: without HTML comments and tags that a terminal would print."""
     lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]

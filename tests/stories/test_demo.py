@@ -13,6 +13,7 @@ async def test_the_demo_tells_its_story() -> None:
     assert code == 0, told
     assert "The demo ran to its end" in told
     assert "Muted by its own dismissal: F-" in told
+    assert "Forge resolved 14 of 14 threads: what they said is gone." in told
     last = told.split("Forge resolved")[1].split("Another pull request")[0]
     assert "](" not in last
     assert "`" not in last

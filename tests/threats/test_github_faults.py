@@ -315,7 +315,8 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
     assert [run.state for run in runs] in (["completed", "cancelled"], ["completed", "completed"])
     assert (runs[0].head_sha, runs[0].base_sha) == (pull.head_sha, pull.base_sha)
     newest = max(told.github.check_runs(repository, pull.head_sha), key=lambda check: check.id)
-    assert newest.conclusion == "failure"
+    base = "Forge / review: release" if how == "base change" else texts.CHECK_NAME
+    assert (newest.name, newest.conclusion) == (base, "failure")
     is_left = how == "base change" or runs[1].state == "cancelled"
     assert checks[0].conclusion == ("cancelled" if is_left else "failure")
 
@@ -348,7 +349,7 @@ async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
 async def test_o4_a_pull_request_with_three_hundred_findings(told: Story) -> None:
     """T-O4: more than 50 annotations and more than 65,535 characters."""
     name = "/".join(["a_folder_with_a_rather_long_name"] * 20) + "/app.py"
-    lines = "".join(f"VALUE_{number} = missing_{number}\n" for number in range(300))
+    lines = "".join(f"VALUE_{number} = {'missing_' * 12}{number}\n" for number in range(300))
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {name: lines}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
@@ -360,5 +361,9 @@ async def test_o4_a_pull_request_with_three_hundred_findings(told: Story) -> Non
     assert len(check.summary or "") <= 65_535
     assert 60_000 < len(check.text or "") <= 65_535
     assert (check.text or "").endswith("*Shortened: GitHub shows no more than 65,535 characters here.*")
-    assert len(told.comments(pull)) == 1  # of one rule
-    assert len(told.reviews(pull)) == 1
+    assert "100 more findings left out: the gravest of each file and tool are kept" in (check.summary or "")
+    assert "a_rather_long_name/app.py:1` 💬 | Undefined name" in (check.summary or "")
+    [comment] = told.comments(pull)
+    assert "and 170 more, listed in the check `Forge / review`" in comment.body
+    [review] = told.reviews(pull)
+    assert review.body.startswith("**Changes requested: 200 findings to fix.**")

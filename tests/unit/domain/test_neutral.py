@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from domain.neutral import MOST_SUGGESTED, block, code, link, prose, suggestion, visible
+from domain.neutral import MOST_SUGGESTED, block, code, link, place, prose, suggestion, visible
 from domain.redaction import outgoing
 from tests.rendering import acts, shown
 
@@ -104,6 +104,18 @@ def test_code_is_one_piece_of_code(text: str) -> None:
     [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {code(text)} y") if token.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["text", "code_inline", "text"]
     assert acts(code(text)) == []
+
+
+@given(TEXTS)
+def test_a_place_is_one_piece_of_code(text: str) -> None:
+    [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {place(text)} y") if token.type == "inline"]
+    assert [child.type for child in inline.children or ()] == ["text", "code_inline", "text"]
+    assert acts(place(text)) == []
+
+
+def test_a_long_place_keeps_its_file_and_line() -> None:
+    assert place("a/b.py:7") == "`a/b.py:7`"
+    assert place(f"{'folder/' * 100}app.py:41", 20) == "`…er/folder/app.py:41`"
 
 
 @given(TEXTS.filter(lambda text: "\0" not in text and "\r" not in text and outgoing(text) == text))
