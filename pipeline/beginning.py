@@ -10,7 +10,7 @@ from memory import answers, permits, runs
 from pipeline import configuration, memory_file
 from pipeline.configuration import Loaded
 from pipeline.services import Services
-from safety.eligibility import exclusion
+from safety.eligibility import DRAFT, exclusion
 from safety.quota import WINDOW, over_quota
 
 
@@ -18,6 +18,7 @@ class Settings(BaseModel):
     """What a run was started with: the configuration that held and the pull request as it was.
 
     :param is_own: whether Forge proposed it.
+    :param is_unready: it is left out as long as it is a draft, which may be over at any moment.
     """
 
     configuration: Configuration
@@ -25,6 +26,7 @@ class Settings(BaseModel):
     pull_request: PullRequest
     is_own: bool = False
     excluded: str | None
+    is_unready: bool = False
     paused_by: str | None = None
     over_quota: str | None = None
 
@@ -56,6 +58,7 @@ async def begun(services: Services, run: Run) -> Settings:
         pull_request=pull_request,
         is_own=own,
         excluded=None if reason is None else reason.text,
+        is_unready=reason is not None and reason.code == DRAFT,
         paused_by=await permits.paused_by(services.database, run.repository),
         over_quota=None if asked else await _over_quota(services, run, pull_request),
     )

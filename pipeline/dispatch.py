@@ -435,7 +435,7 @@ class Dispatch:
         if review is not None:
             conclusion = review.conclusion
         else:
-            conclusion = Conclusion.success if is_excluded else Conclusion.action_required
+            conclusion = Conclusion.neutral if is_excluded else Conclusion.action_required
         text = texts.queued_for_merge(number, live.head_sha, review, is_excluded=is_excluded)
         name = texts.CHECK_NAME if last is None else last.check_name
         await services.publisher.report(command.repository, self._guid, command.head_sha, name, conclusion, text)

@@ -182,8 +182,9 @@ class ReviewRun(Running):
         return await self._move(RunState.cancelled, ReasonCode.paused)
 
     async def _exclude(self, settings: Settings, why: str) -> JsonValue:
+        """Nothing was read, so nothing is approved. A draft that may be merged as soon as it is ready has to wait."""
         text = texts.excluded(why, settings.problem)
-        await self._verdict(Conclusion.success, text)
+        await self._verdict(Conclusion.action_required if settings.is_unready else Conclusion.neutral, text)
         return await self._move(RunState.completed, ReasonCode.excluded)
 
     async def _check(self, settings: Settings) -> JsonValue:

@@ -10,6 +10,7 @@ from domain.verdicts import Reason
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
 """GitHub's ``author_association`` of people whose work was never merged here."""
 
+DRAFT = "excluded.draft"
 _BOT = "[bot]"
 
 
@@ -33,7 +34,7 @@ def exclusion(
         )
     if pull_request.is_draft and not settings.drafts:
         return Reason(
-            code="excluded.draft",
+            code=DRAFT,
             text="This is a draft. It is reviewed once it is ready, or at once with `review.drafts: true`.",
         )
     if pull_request.author_is_bot and not _is_listed(pull_request.author_login, settings.bots):

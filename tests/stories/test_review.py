@@ -197,7 +197,7 @@ async def test_draft_is_reviewed_when_it_is_ready(told: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature", draft=True)
     await told.rest()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Not reviewed")
+    assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
     assert "This is a draft." in (check.summary or "")
 
     await alice.mark_ready(pull)
@@ -402,7 +402,7 @@ async def test_only_left_out_files_are_changed(told: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Not reviewed")
+    assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
     assert "leaves out every file" in (check.summary or "")
 
     more = await alice.push(repository, "feature", {"app.py": BROKEN})
