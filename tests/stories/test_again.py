@@ -68,7 +68,7 @@ async def test_ready_while_the_draft_is_being_left_out(told: Story) -> None:
     async def ready() -> None:
         await alice.mark_ready(pull)
 
-    after_first_write(told, ready, r"/check-runs/\d+$", "success")
+    after_first_write(told, ready, r"/check-runs/\d+$", "action_required")
     await told.rest()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
