@@ -61,6 +61,8 @@ class ReviewCheckedHead(Command):
 
     GitHub may leave its number out (forks), so it is found by ``run_id``, the check run's ``external_id``,
     or else by the head.
+
+    :param asked_at: when a label asked for it, which people put on no head; None for a button, which belongs to one.
     """
 
     kind: Literal["review_checked_head"] = "review_checked_head"
@@ -69,6 +71,7 @@ class ReviewCheckedHead(Command):
     run_id: str | None
     trigger: Trigger
     sender: Sender
+    asked_at: datetime | None = None
 
 
 class EndPullRequest(Command):

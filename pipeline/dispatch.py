@@ -1,6 +1,7 @@
 """What a delivery asks for, done: a short durable workflow that admits, supersedes and ends runs."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import cast
 
 import structlog
@@ -79,6 +80,7 @@ log = structlog.get_logger(__name__)
 REVIEWED = "this head was reviewed before"
 IN_WORK = "this head is being reviewed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)  # where an event does not say when: no head was there to be meant
 
 
 async def dispatch(services: Services, guid: str, stored: str) -> str:
@@ -247,6 +249,7 @@ class Dispatch:
             run_id=None,
             trigger=Trigger.command,
             sender=command.sender,
+            asked_at=_LONG_AGO if command.seen is None else command.seen.updated_at,
         )
         return await self._review_one_again(asked, command.number, command.seen)
 
@@ -490,7 +493,8 @@ class Dispatch:
             return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"
         head = None if standing.pull_request is None else standing.pull_request.head_sha
         if standing.gives_ok and head == command.head_sha:
-            await give_ok(self._services, command.repository, number, command.head_sha, command.sender)
+            where = (command.repository, number)
+            await give_ok(self._services, *where, command.head_sha, command.sender, command.asked_at)
         return None
 
     async def _numbers(self, command: ReviewCheckedHead) -> JsonValue:

@@ -377,16 +377,9 @@ class Obedience:
         return any(gate.name in SLICED for gate in there)
 
     async def _give_ok(self, head_sha: str) -> JsonValue:
-        """The ok is for a head that was there when it was written: one pushed since is not meant (T-F3).
-
-        GitHub cuts the moment of writing to the second, so a run that began within that second does not count.
-        """
         command = self._command
-        past = await runs.of_pull_request(self._services.database, command.repository.id, command.number)
-        if not any(each.run.head_sha == head_sha and each.began < command.written_at for each in past):
-            return False
-        await give_ok(self._services, command.repository, command.number, head_sha, command.sender)
-        return True
+        where = (command.repository, command.number)
+        return await give_ok(self._services, *where, head_sha, command.sender, command.written_at)
 
     async def _cancel(self, asked: SlashCommand) -> str:
         stopped = await self._act("stop the merge", asked, lambda: self._stop_merge("cancelled it"))

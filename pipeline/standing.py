@@ -1,6 +1,7 @@
 """Asks, at the moment somebody commands, who they are here and what they command about (SPEC W5)."""
 
 from collections.abc import Awaitable, Callable, Collection
+from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,7 +10,7 @@ from domain.pulls import PullRequest
 from domain.runs import RepositoryRef
 from domain.seen import Seen
 from domain.slash import Refused
-from memory import ledger, permits, pushes
+from memory import ledger, permits, pushes, runs
 from pipeline import catching_up
 from pipeline.services import Services
 from safety.authority import Authorship, Facts, refusal
@@ -108,6 +109,23 @@ async def note_refusal(services: Services, trace: str, sender: Sender, refused: 
     await ledger.note_refusal(services.database, trace, payload, services.clock.now())
 
 
-async def give_ok(services: Services, repository: RepositoryRef, number: int, head_sha: str, sender: Sender) -> None:
-    """Let exactly this head be looked at by everything."""
+async def give_ok(
+    services: Services,
+    repository: RepositoryRef,
+    number: int,
+    head_sha: str,
+    sender: Sender,
+    asked_at: datetime | None = None,
+) -> bool:
+    """Let exactly this head be looked at by everything, if it was there when they asked (T-F3); whether it was.
+
+    GitHub cuts that moment to the second, so a run that began within that second does not count.
+
+    :param asked_at: None for a button, which belongs to one head.
+    """
+    if asked_at is not None:
+        past = await runs.of_pull_request(services.database, repository.id, number)
+        if not any(each.run.head_sha == head_sha and each.began < asked_at for each in past):
+            return False
     await permits.give_ok(services.database, repository, number, head_sha, sender, services.clock.now())
+    return True

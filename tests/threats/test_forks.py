@@ -103,6 +103,31 @@ async def test_t_f3_the_head_is_exchanged_right_after_the_ok(read: Story, model:
     assert model.calls == []
 
 
+async def test_t_f3_the_head_is_exchanged_right_before_a_label(read: Story, model: ScriptedModel) -> None:
+    """A label lies on no head: it is the ok only for one that was being looked at before."""
+    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
+    await read.rest()
+    read.clock.move(seconds=1)
+    read.github.hold_deliveries()
+    head = await push(bob, pull, EVIL)
+    await read.github.user("alice").label(pull, "forge")
+    read.github.release_deliveries()
+    await read.rest()
+    assert_waits_for_ok(read, head)
+    assert model.calls == []
+
+
+async def test_a_label_is_the_ok_for_a_head_that_was_there(read: Story, model: ScriptedModel) -> None:
+    _, _, pull = await proposed(read, {"billing/pay.py": PAY})
+    await read.rest()
+    read.clock.move(seconds=1)
+    await read.github.user("alice").label(pull, "forge")
+    await read.rest()
+    assert model.calls
+    read.closed_gates(pull)
+    read.comments(pull)
+
+
 async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, model: ScriptedModel) -> None:
     """If it is exchanged while the approved head is being reviewed, the new one is not shown to the model."""
     _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
