@@ -42,6 +42,7 @@ from pipeline.paying import Keep, Paying
 from pipeline.recalling import About
 from pipeline.services import Services
 from safety.eligibility import needs_ok
+from safety.reading import read_before
 from workspace.mirror import Mirror
 
 
@@ -147,7 +148,10 @@ class ModelLayer:
         carried = [] if since is None else [kept for f in standing if (kept := _carried(f, since)) is not None]
         ids = {finding.id for finding in carried}
         changed = [f for f in standing if f.id not in ids and f.path in versions]
-        read: set[str] = set() if previous is None or since is None else _read_before(previous, change, since)
+        read = frozenset[str]()
+        if previous is not None and since is not None:
+            compared = await (await self._mirror()).change(previous.merge_base, previous.head_sha)
+            read = read_before(previous.read_by_model, compared, change, since)
         earlier = await self._as_they_were(changed, previous, since)
         plan = await asyncio.to_thread(
             lambda: questions(
@@ -268,18 +272,6 @@ def _read(prepared: Prepared, answers: Sequence[Answer]) -> tuple[str, ...]:
     lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
     cut = {path for question, _ in pairs for path in question.cut}
     return tuple(sorted({*prepared.known, *(asked - lost - cut)}))
-
-
-def _read_before(previous: Review, change: Change, since: Change) -> set[str]:
-    """The files of a change of which the model had read everything at the last reviewed head, by their paths now.
-
-    Not those of which nobody can tell what changed since: the attributes of that head, which are the author's, may
-    call them generated.
-    """
-    read = set(previous.read_by_model)
-    names = {file.path: file.old_path or file.path for file in since.files}
-    dark = {each.path for each in since.touched if each.lines is None}
-    return {file.path for file in change.files if names.get(file.path, file.path) in read and file.path not in dark}
 
 
 def _weighed(

@@ -129,6 +129,20 @@ async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(read: Sto
     assert any("evil()" in call.content for call in model.calls[asked:])
 
 
+async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(read: Story, model: ScriptedModel) -> None:
+    """The author merges the base and keeps the own tree: the head's files are as they were, and the fix is gone."""
+    old = "".join(f"line_{number}();\n" for number in range(40))
+    repository, alice, carol = await at_level(read, 0, files={"a.js": old})
+    pull, head = await opened(read, repository, alice, {"a.js": old.replace("line_2()", "line_two()")})
+    fixed = await carol.push(repository, "main", {"a.js": old.replace("line_30()", "check_permission();\nline_30()")})
+    asked, kept, now = len(model.calls), repository.git.commit(head).tree, read.clock.now()
+    merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
+    await alice.reset_branch(repository, "feature", merged)
+    await read.rest()
+    read.questions(pull)
+    assert any("-check_permission();" in call.content for call in model.calls[asked:])
+
+
 async def test_what_a_line_hides_from_the_model_is_not_read(read: Story, model: ScriptedModel) -> None:
     repository, alice = read.repository({"README.md": "# Shop\n"})
     sly = {"a.js": f"x = 1;{' ' * 2000}evil()\n", "b.js": "const { a, \u3164 } = q; run([a, \u3164])\n"}

@@ -1,14 +1,16 @@
 """What of a change nobody read, and what follows from that."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from domain.changes import Touched
+from domain.changes import Change, ChangeStatus, FileChange, Touched
 from domain.findings import Category, Layer, RawFinding, Severity
 from domain.paths import may_run
 from domain.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from safety.decision import CONCLUSIONS, Verdict, decide
 from safety.gates import answered
-from safety.reading import by_name, is_all_read, unread
+from safety.reading import by_name, is_all_read, read_before, unread
 from tests.unit.safety.test_history import review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
@@ -63,6 +65,39 @@ def test_all_is_read_where_every_file_was_that_is_no_document() -> None:
     assert not is_all_read([Touched(path="a.md", old_path="a.js")], ())
     assert not is_all_read([Touched(path="run.txt", may_run=True)], ())
     assert not is_all_read((), {"a.py"})
+
+
+def file(path: str, base: str | None, old_path: str | None = None) -> FileChange:
+    return FileChange(path=path, old_path=old_path, status=ChangeStatus.modified, old_blob=base, new_blob="now")
+
+
+def change(*files: FileChange, touched: Sequence[Touched] = ()) -> Change:
+    return Change(
+        merge_base="a" * 40,
+        head_sha="b" * 40,
+        files=files,
+        touched=tuple(touched),
+        total_files=len(files),
+        additions=0,
+        deletions=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "since", "expected"),
+    [
+        (file("a.js", "1"), file("a.js", "1"), change(), {"a.js"}),
+        (file("a.js", "1"), file("a.js", "2"), change(), set[str]()),  # the base has moved on in it
+        (file("a.js", None), file("a.js", "2"), change(), set[str]()),
+        (file("a.js", None), file("b.js", None), change(file("b.js", "now", "a.js")), {"b.js"}),
+        (file("a.js", "1"), file("b.js", "1", "a.js"), change(file("b.js", "now", "a.js")), {"b.js"}),
+        (file("a.js", "1", "c.js"), file("a.js", "1"), change(), set[str]()),  # compared with another file
+        (file("a.js", "1"), file("a.js", "1"), change(touched=[Touched(path="a.js")]), set[str]()),  # uncounted
+        (file("c.js", "1"), file("c.js", "1"), change(), set[str]()),  # never read
+    ],
+)
+def test_what_counts_as_read_before(then: FileChange, now: FileChange, since: Change, expected: set[str]) -> None:
+    assert read_before(["a.js"], change(then), change(now), since) == expected
 
 
 def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> Verdict:
