@@ -69,13 +69,14 @@ class Authorship:
     def leaves_nobody_but(self, account: int, others: Collection[int]) -> bool:
         """Whether only this account is left to decide: nobody else has the role, or all who have it wrote it, too.
 
-        Of several who wrote it, whoever pushed last is not left: the others can look at that.
+        Of several who wrote it and have the role, whoever pushed last is not left: the others can look at that.
 
         :param others: who else has the role.
         """
         if any(not self.includes(other) for other in others):
             return False
-        last = self.pushes[-1].by_id if self.pushes else self.opener
+        may = {account, *others}
+        last = next((push.by_id for push in reversed(self.pushes) if push.by_id in may), self.opener)
         return not others or account != last
 
 

@@ -162,6 +162,19 @@ async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(told: Stor
     assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]
 
 
+async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(told: Story) -> None:
+    """All who may wrote it; who pushed last among them is refused as before, whoever pushes something since."""
+    scene, mia = await pushed_by_a_maintainer(told)
+    told.github.grant(scene.repository, scene.alice, "maintain")
+    told.github.revoke(scene.repository, scene.carol)
+    told.clock.move(seconds=5)
+    scene.head = await scene.somebody("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
+    await told.rest()
+    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
+    assert "is approved" in await scene.says(scene.alice, APPROVE)
+    assert told.closed_gates(scene.pull)
+
+
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")

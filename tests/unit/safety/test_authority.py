@@ -174,6 +174,9 @@ def test_a_push_of_the_same_second_counts() -> None:
         ((MIA,), {MIA}, {MIA}),
         ((MIA,), {BOB, MIA}, {BOB}),  # both wrote it: who did not push last looks at that
         ((MIA, BOB), {BOB, MIA}, {MIA}),
+        ((MIA, DAVE), {BOB, MIA}, {BOB}),  # what somebody without the role pushed since changes nothing
+        ((DAVE,), {BOB}, {BOB}),
+        ((MIA, DAVE), {MIA}, {MIA}),
         ((MIA,), {BOB, MIA, CAROL}, set[int]()),  # carol may
     ],
 )
