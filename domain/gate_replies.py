@@ -41,7 +41,7 @@ def other_head(gate: Gate, seen: str) -> str:
 def asked_after(gate: Gate) -> str:
     return (
         f"{_named(gate)} was asked anew, about {code(gate.head_sha[:7])}, after you wrote this. "
-        "Look at it, then answer again."
+        f"Look at it, then answer again; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
     )
 
 

@@ -206,11 +206,12 @@ def _granted(gate: Gate, named: Slice | None) -> Slice:
 
 
 async def _shown_at(services: Services, gate: Gate) -> datetime | None:
-    """When the question was first on GitHub, in its check or its comment; None as long as it is not."""
-    moments = [
-        await outbox.done_at(services.database, gate.run_id, f"gate {gate.id}", kind) for kind in ("check", "comment")
-    ]
-    return min((each for each in moments if each is not None), default=None)
+    """When the question was first in its comment, which may show that of another head until then; None before.
+
+    Where GitHub took no comment (a locked conversation), when it was first in its check.
+    """
+    kind = "check" if gate.check_id is not None and gate.comment_id is None else "comment"
+    return await outbox.done_at(services.database, gate.run_id, f"gate {gate.id}", kind)
 
 
 def stale_because(gate: Gate, saying: Saying, shown_at: datetime | None) -> str | None:

@@ -26,6 +26,7 @@ from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
 from tests.stories.test_credentials import LEAKING
 from tests.threats.conftest import SWIFT
 from tests.threats.knocking import door, knock
+from tests.threats.meanwhile import after_first_write
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
 PERMISSION = r"/collaborators/[^/]+/permission$"
@@ -147,6 +148,44 @@ async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> 
     answer = await scene.says(scene.carol, f"{APPROVE} {first[:7]}")
     assert f"asks about `{scene.head[:7]}`, not about `{first[:7]}`" in answer
     assert "is approved" in await scene.says(scene.carol, f"{APPROVE} {scene.head[:7]}")
+    assert scene.conclusion == "success"
+
+
+@SQLITE
+async def test_t_p8_an_answer_to_the_question_that_the_comment_still_shows(told: Story) -> None:
+    """GitHub takes the check of the new head and not the comment: an answer without a head is about the old one."""
+    scene = await opened(told)
+
+    async def limit() -> None:
+        comment, waits = r"/issues/comments/\d+$", {"retry-after": "3600"}
+        told.github.faults.add(kind="before", method="PATCH", path=comment, status=403, headers=waits)
+
+    after_first_write(told, limit, "/check-runs$", said="action_required")
+    told.clock.move(seconds=30)
+    await scene.pushes({CI: WORKFLOW.replace("make", "make deploy")})
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    [question] = told.questions(scene.pull)
+    assert scene.head[:7] not in question.body
+    answer = await scene.says(scene.carol, APPROVE)
+    told.clock.move(minutes=61)
+    await told.rest()
+    answer = answer or told.answers(scene.pull)[-1].body
+    assert "was asked anew" in answer
+    await assert_open(scene)
+    assert f"`/forge approve protected_paths {scene.head[:7]}`" in answer
+    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+
+
+@SQLITE
+async def test_in_a_locked_conversation_the_check_alone_asks(told: Story) -> None:
+    """There GitHub takes no comment of an App, so an answer is about what the check shows."""
+    scene = await opened(told, {"note.md": "A note.\n"})
+    await scene.carol.lock(scene.pull)
+    told.clock.move(seconds=5)
+    await scene.pushes(CHANGED)
+    assert scene.gate("protected_paths").conclusion == "action_required"
+    assert await scene.says(scene.carol, APPROVE) == ""
     assert scene.conclusion == "success"
 
 
