@@ -1,7 +1,7 @@
 """Removes what was kept long enough, kind by kind, in batches so small that nobody waits for the lock (SPEC S12).
 
-How long is what ``audit.retention_days`` of a repository said last. Dismissals, findings and runs stay: a dismissal
-lasts until it is taken back, and the others are what it is compared with.
+How long is what ``audit.retention_days`` of a repository said last. Dismissals, findings, runs and approvals
+stay: a dismissal lasts until it is taken back, an approval counts as long, and the others are what is compared with.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from domain.gates import GateState
 from domain.ids import earliest
 from domain.runs import RunState
 from memory.database import Base, Database, number_in
+from memory.outbox import APPROVAL
 from memory.spend import RESERVED
 from memory.tables import (
     AnswerRow,
@@ -60,6 +61,8 @@ BATCH = 200
 
 _DISPUTES = ("false_positive", "destructive")
 _ANSWERED = (GateState.approved.value, GateState.rejected.value)
+_IS_APPROVAL = OutboxRow.step.startswith(APPROVAL, autoescape=True)
+"""GitHub counts an approval for whatever is pushed after it, until Forge takes it back."""
 _FINAL = [state.value for state in RunState if state.is_final]
 
 
@@ -148,6 +151,7 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             select(OutboxRow.id).where(
                 OutboxRow.id < earliest(seen),
                 OutboxRow.created_at < seen,
+                ~_IS_APPROVAL,
                 _is_over(OutboxRow.run_id),
                 group.holds_run(OutboxRow.run_id),
             ),
@@ -206,7 +210,7 @@ def _old_gates(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def _old_code(now: datetime) -> Sequence[_Old]:
-    """Answers of models, and checkpoints that a later run's has replaced."""
+    """Answers of models, checkpoints that a later run's has replaced, and approvals in repositories long lost."""
     until = now - CODE
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(
@@ -215,7 +219,14 @@ def _old_code(now: datetime) -> Sequence[_Old]:
         .where(newer.repository_id == RunRow.repository_id, newer.number == RunRow.number, newer.id > RunRow.id)
     )
     ended = select(RunRow.id).where(RunRow.finished_at < until)
+    lost = select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)
+    of_lost = select(RunRow.id).where(RunRow.repository_id.in_(lost))
     return [
+        (
+            OutboxRow,
+            OutboxRow.id,
+            select(OutboxRow.id).where(_IS_APPROVAL, OutboxRow.run_id.in_(of_lost)),
+        ),
         (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)),
         (AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(ended)).distinct()),
         (

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest
 
 from memory import ladder, looks
+from pipeline.retention import remove_old
 from simulator import User
 from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository, Review
@@ -204,6 +206,20 @@ async def test_a_dismissed_approval_is_not_given_again(told: Story) -> None:
     await rest(told)
     told.answers(pull)
     assert approvals(told, pull) == []
+
+
+async def test_an_approval_that_became_old_is_taken_back_all_the_same(told: Story) -> None:
+    repository, alice, _ = await at_level(told, 2)
+    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    [approval] = approvals(told, pull)
+    services = told.forge.services
+    assert "outbox" in await remove_old(services, told.clock.now() + timedelta(days=400))
+
+    await alice.push(repository, "feature", {"app.py": BROKEN})
+    await rest(told)
+    told.comments(pull)
+    assert approvals(told, pull) == []
+    assert approval.state == "DISMISSED"
 
 
 async def test_a_failing_check_is_no_green_one(told: Story) -> None:

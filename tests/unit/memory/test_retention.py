@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory import configurations, ladder, retention
+from memory import configurations, ladder, outbox, purges, retention
 from memory.configurations import Scope
 from memory.database import Base, Database
 from memory.tables import (
@@ -191,6 +191,21 @@ async def test_that_forge_merged_stays_for_a_late_revert(database: Database) -> 
     await retention.remove(database, {}, NOON)
     assert [told["act"] for told in await ladder.acts(database, run.id)] == ["auto_merge"]
     assert await ladder.was_approved(database, run.id)
+
+
+async def test_an_approval_is_known_until_the_repository_is_long_lost(database: Database) -> None:
+    at, run_id = NOON - timedelta(days=400), _id(400)
+    approval = {"step": outbox.APPROVAL, "kind": "review", "state": "done", "remote_id": 1, "created_at": at}
+    await _stored(database, [run_row(run_id, SHOP, finished_at=at)])
+    await _stored(database, [OutboxRow(id=run_id, run_id=run_id, done_at=at, **approval)])
+    assert await retention.remove(database, {SHOP: 1}, NOON) == {}
+    assert await _left(database, run_id) == {"outbox": 1}
+
+    await purges.note(database, [SHOP], NOON)
+    await retention.forget(database, [SHOP])
+    assert await retention.remove(database, {}, NOON + timedelta(days=59)) == {}
+    assert await retention.remove(database, {}, NOON + timedelta(days=61)) == {"outbox": 1, "purges": 1}
+    assert await _left(database, run_id) == {}
 
 
 async def test_a_replaced_checkpoint_goes_with_the_code(database: Database) -> None:
