@@ -232,7 +232,8 @@ class Publisher:
         """Show that a gate is void although its run owns the pull request no more."""
         await self.refresh_gate(gate, spent)
         if with_comment and gate.comment_id is not None:
-            await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
+            with writing(Importance.tidying):
+                await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
             await self._fold(gate, gate.comment_id)
 
     async def refresh_gate(self, gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> None:
@@ -298,7 +299,7 @@ class Publisher:
     async def _fold(self, gate: Gate, comment_id: int) -> None:
         """Fold the comment of a gate that asks nothing any more, and unfold the one that asks again in its place."""
         if gate.is_waiting or gate.state is GateState.void:
-            with suppress(Forbidden, NotFound, Unprocessable):  # then it is read at full size
+            with suppress(Forbidden, NotFound, Unprocessable), writing(Importance.tidying):  # else read at full size
                 await self.host.fold_comment(gate.repository, comment_id, folded=not gate.is_waiting)
 
     def _gate_text(self, gate: Gate, spent: int) -> str:
@@ -584,7 +585,7 @@ def _comment(remark: Remark) -> InlineComment:
 
 
 def _annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
-    """The first of the findings, the gravest, on their lines: GitHub takes fifty in one write, a second apart."""
+    """The first of the findings, the gravest, on their lines: GitHub takes fifty in one write."""
     return tuple(_annotation(f) for f in findings if f.line is not None)[:MOST_ANNOTATIONS]
 
 

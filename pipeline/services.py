@@ -15,7 +15,7 @@ from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
 
 WORTH_TELLING = 2.0
-"""Seconds: progress that is overtaken sooner is not worth one of the writes GitHub wants a second apart."""
+"""Seconds: progress that is overtaken sooner is not worth one of an installation's writes."""
 
 
 @dataclass(frozen=True)

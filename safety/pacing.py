@@ -49,10 +49,12 @@ class Turn:
     """Whether a write may be made.
 
     :param wait: before asking again; zero: it may be made, and ``spent`` counts it.
+    :param wants_content: it waits for the hour's content rather than for the minute's writes.
     """
 
     wait: timedelta
     spent: Spent
+    wants_content: bool = False
 
 
 def turn(spent: Spent, rate: Rate, importance: Importance, now: datetime, *, creates: bool) -> Turn:
@@ -63,12 +65,11 @@ def turn(spent: Spent, rate: Rate, importance: Importance, now: datetime, *, cre
     kept = int(rate.burst * RESERVED) if importance is Importance.informing else 0
     writes = _after(spent.writes, rate.interval, rate.burst, now)
     content = _after(spent.content, CONTENT_INTERVAL, CONTENT_BURST, now) if creates else spent.content
-    waits = [writes - now - rate.interval * (rate.burst - kept)]
-    if creates:
-        waits.append(content - now - CONTENT_INTERVAL * CONTENT_BURST)
-    wait = max(waits)
+    of_writes = writes - now - rate.interval * (rate.burst - kept)
+    of_content = content - now - CONTENT_INTERVAL * CONTENT_BURST if creates else timedelta()
+    wait = max(of_writes, of_content)
     if wait > timedelta():
-        return Turn(wait, spent)
+        return Turn(wait, spent, wants_content=of_content >= wait)
     return Turn(timedelta(), Spent(writes, content))
 
 

@@ -185,16 +185,19 @@ class Client:
         return await self._in_turn(installation_id, call, Write.to(method, path), refusals, still)
 
     async def graphql(
-        self, installation_id: int, document: Document, variables: Mapping[str, JsonValue], purpose: str
+        self, repository: RepositoryRef, document: Document, variables: Mapping[str, JsonValue], purpose: str
     ) -> object:
         """The data of a GraphQL answer. A query may be repeated, a mutation is sent in turn and never again.
 
+        :param repository: what it is about; a mutation takes one of its turns.
         :raises CodeHostError: also for what GraphQL names in its errors, with status 200.
         """
+        installation_id = repository.installation_id
         body = json.dumps({"query": document.text, "variables": dict(variables)}).encode()
         call = Call(purpose, "POST", address(self._api_url), body)
         if document.is_mutation:
-            answer = await self._in_turn(installation_id, call, Write())  # none of ours creates content
+            write = Write(repository_path(repository))  # none of ours creates content
+            answer = await self._in_turn(installation_id, call, write)
             return await self._graphql_data(installation_id, call, answer)
 
         async def read() -> object:

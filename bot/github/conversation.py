@@ -190,7 +190,7 @@ class GitHubConversation(Conversation):
         purpose = f"react to a comment in {repository.full_name}"
         if comment.kind is CommentKind.review:
             variables: dict[str, JsonValue] = {"subject": comment.node_id, "content": _CONTENTS[reaction]}
-            await self._client.graphql(repository.installation_id, _REACT, variables, purpose)
+            await self._client.graphql(repository, _REACT, variables, purpose)
             return
         address = f"{repository_path(repository)}/{_REACTIONS[comment.kind]}/comments/{comment.id}/reactions"
         await self._client.write(repository.installation_id, "POST", address, purpose, {"content": reaction.value})
@@ -221,7 +221,7 @@ class GitHubConversation(Conversation):
         address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         found = parse(_Named, await self._client.get(repository.installation_id, address, purpose), purpose)
         document = _FOLD if folded else _UNFOLD
-        await self._client.graphql(repository.installation_id, document, {"subject": found.node_id}, purpose)
+        await self._client.graphql(repository, document, {"subject": found.node_id}, purpose)
 
     async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
         purpose = f"label {repository.full_name}#{number}"
@@ -271,7 +271,7 @@ class GitHubConversation(Conversation):
 
     async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
         purpose = f"resolve a review thread in {repository.full_name}"
-        await self._client.graphql(repository.installation_id, _RESOLVE, {"thread": thread_id}, purpose)
+        await self._client.graphql(repository, _RESOLVE, {"thread": thread_id}, purpose)
 
     async def own_account(self, repository: RepositoryRef) -> Account:
         """The App's own bot account; what it wrote is known by its numeric id alone."""
@@ -315,7 +315,7 @@ class GitHubConversation(Conversation):
             "number": number,
             "after": after,
         }
-        data = await self._client.graphql(repository.installation_id, _THREADS, variables, purpose)
+        data = await self._client.graphql(repository, _THREADS, variables, purpose)
         found = parse(_Found, data, purpose).repository
         require_same(repository, found.database_id)
         return found.pull_request.review_threads

@@ -12,13 +12,13 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from domain.errors import LeftOut, RateLimited, Unavailable
 from domain.importance import Importance, current
 from domain.ports import Clock
-from safety.pacing import PER_MINUTE, Rate, Spent, Turn, turn
+from safety.pacing import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, Spent, Turn, turn
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -102,18 +102,30 @@ class _Lane:
     """The writes of one installation in this process.
 
     :param served: when each repository that has something to write had its last turn, as a number that grows.
+    :param content_from: the moment, in UTC, before which the budget has none left for what creates content.
     """
 
     waiting: list[_Waiting] = field(default_factory=list["_Waiting"])
     served: dict[str, int] = field(default_factory=dict[str, int])
     busy: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    content_from: datetime | None = None
 
-    def first(self) -> _Waiting:
-        """Who is next: what matters most; of that, of the repository that was served the longest time ago."""
+    def first(self, now: datetime) -> _Waiting:
+        """Who is next: what matters most; of that, of the repository that was served the longest time ago.
+
+        Who can only wait for the hour's content is in nobody's way.
+        """
         return min(
-            self.waiting, key=lambda each: (each.importance, self.served.get(each.write.repository, 0), each.number)
+            [each for each in self.waiting if not self.content_wait(each, now)] or self.waiting,
+            key=lambda each: (each.importance, self.served.get(each.write.repository, 0), each.number),
         )
+
+    def content_wait(self, one: _Waiting, now: datetime) -> timedelta:
+        """How long the budget surely has none left for what this one creates; others may make it longer."""
+        if not one.write.creates or self.content_from is None:
+            return timedelta()
+        return max(self.content_from - now, timedelta())
 
     def tell(self) -> None:
         """Let everybody who waits look again."""
@@ -166,7 +178,7 @@ class WriteLanes:
         """Take the lane once nobody goes before this one and the budget has a write left."""
         began = self._clock.now()
         while True:
-            if lane.busy or lane.first() is not one:
+            if lane.busy or lane.first(self._clock.now()) is not one:
                 await self._until_changed(lane, one)
             else:
                 lane.busy = True
@@ -175,18 +187,22 @@ class WriteLanes:
                     lane.served[one.write.repository] = next(self._numbers)
                     return
                 lane.tell()
-                self._require_patience(lane, one, self._clock.now() - began + wait)
+                self._require_patience(lane, one, began, wait)
                 await self._sleep(wait.total_seconds())
-            self._require_patience(lane, one, self._clock.now() - began)
+                lane.tell()  # who is first depends on the moment, too
+            self._require_patience(lane, one, began)
 
     async def _asked(self, installation_id: int, lane: _Lane, one: _Waiting) -> timedelta:
         """How long the budget has no write left; without a wait the lane stays taken."""
         granted = False
         try:
-            wait = timedelta()
-            if self._rate is not None:
+            wait = lane.content_wait(one, self._clock.now())
+            if self._rate is not None and not wait:
                 creates = one.write.creates
-                wait = (await self._budget.take(installation_id, self._rate, one.importance, creates=creates)).wait
+                asked = await self._budget.take(installation_id, self._rate, one.importance, creates=creates)
+                wait = asked.wait
+                if asked.wants_content:
+                    lane.content_from = self._clock.now() + wait
             granted = not wait
             return wait
         finally:
@@ -197,12 +213,18 @@ class WriteLanes:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(lane.changed.wait(), PATIENCE[one.importance].total_seconds())
 
-    def _require_patience(self, lane: _Lane, one: _Waiting, waited: timedelta) -> None:
+    def _require_patience(self, lane: _Lane, one: _Waiting, began: datetime, wait: timedelta = timedelta()) -> None:
         """:raises LeftOut, RateLimited: it waited, or would wait, for too long."""
-        if self._rate is None or waited <= PATIENCE[one.importance]:
+        now = self._clock.now()
+        if self._rate is None or now - began + wait <= PATIENCE[one.importance]:
             return
         if one.importance is Importance.informing:
             raise LeftOut("There is much to write to GitHub, and this only informs.")
-        before = sum(other.importance <= one.importance for other in lane.waiting)
-        until = self._clock.now() + self._rate.interval * before
-        raise RateLimited(f"Forge has much to write here; GitHub wants {PER_MINUTE} writes a minute at most.", until)
+        wait = max(wait, lane.content_wait(one, now))
+        wants_content = lane.content_wait(one, now) > timedelta()
+        before = sum(
+            other.importance <= one.importance and (other.write.creates or not wants_content) for other in lane.waiting
+        )
+        until = now + max(wait, (CONTENT_INTERVAL if wants_content else self._rate.interval) * before)
+        limit = f"{PER_HOUR} comments an hour" if wants_content else f"{PER_MINUTE} writes a minute"
+        raise RateLimited(f"Forge has much to write here; GitHub wants {limit} at most.", until)

@@ -110,7 +110,7 @@ class GitHubProposing(GitHubMerging, Proposing):
         declared = ", ".join(write.declares for write in writes)
         document = Document("mutation", f"({declared}) {{\n  " + "\n  ".join(write.does for write in writes) + "\n}")
         values = {name: value for write in writes for name, value in write.values.items()}
-        return await self._client.graphql(repository.installation_id, document, values, purpose)
+        return await self._client.graphql(repository, document, values, purpose)
 
     async def _comment(self, repository: RepositoryRef, comment_id: int) -> str | None:
         """What GraphQL calls a comment; None if it is gone."""

@@ -1,15 +1,21 @@
 """Writes: one at a time, what is awaited first, no faster than GitHub wants, never repeated (T-G1)."""
 
 import asyncio
-from datetime import timedelta
+import json
+from collections import Counter
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import httpx
 import pytest
 
+from bot.github.pacing import Write, WriteLanes
 from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.importance import Importance, writing
 from domain.pulls import DraftReview, InlineComment
-from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, in_turn
+from safety.pacing import CONTENT_BURST, CONTENT_INTERVAL, Rate, Spent, Turn, turn
+from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, MovableClock, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"
 REVIEW = DraftReview(
@@ -105,6 +111,23 @@ async def test_a_flood_in_one_repository_does_not_keep_another_waiting(kit: Kit)
     assert len(flood) == 32
 
 
+async def test_a_flood_of_mutations_does_not_keep_another_repository_waiting(kit: Kit) -> None:
+    kit.write_interval_s = 1.0
+    kit.restart()
+    timed(kit, takes=0)
+    await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(20)))
+    order: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        order.append(json.loads(request.content)["variables"]["thread"])
+        return httpx.Response(200, json={"data": {}})
+
+    kit.github.post("/graphql").mock(side_effect=answer)
+    flood = [kit.host.resolve_thread(REPO, f"noisy {number}") for number in range(12)]
+    await asyncio.gather(*flood, kit.host.resolve_thread(REPO.model_copy(update={"name": "quiet"}), "quiet"))
+    assert "quiet" in order[:2]
+
+
 async def test_who_would_wait_for_long_comes_again_later(kit: Kit) -> None:
     """It must not keep one of the places for work meanwhile."""
     kit.write_interval_s = 1.0
@@ -127,6 +150,82 @@ async def test_an_hour_has_no_more_content_than_github_allows(kit: Kit) -> None:
         except RateLimited as limit:
             kit.clock.advance((limit.until - kit.clock.now()).total_seconds())
     assert 490 <= len(starts) <= 500
+
+
+class Days:
+    """A clock that moves to the next moment somebody sleeps for once nobody has anything else to do."""
+
+    def __init__(self) -> None:
+        self.clock = MovableClock()
+        self._asleep: list[tuple[datetime, asyncio.Event]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.Event()
+        self._asleep.append((self.clock.now() + timedelta(seconds=seconds), woken))
+        await woken.wait()
+
+    async def pass_until_done(self, *work: Coroutine[object, object, None]) -> None:
+        tasks = [asyncio.create_task(each) for each in work]
+        while not all(task.done() for task in tasks):
+            for _ in range(100):
+                await asyncio.sleep(0)
+            if self._asleep:
+                next_up = min(self._asleep, key=lambda each: each[0])
+                self._asleep.remove(next_up)
+                self.clock.at = max(self.clock.at, next_up[0])
+                next_up[1].set()
+        await asyncio.gather(*tasks)
+
+
+class Writers:
+    """Writes of one installation whose content of the hour is used up; each comes back when it is told to."""
+
+    def __init__(self) -> None:
+        self.days = Days()
+        self._lanes = WriteLanes(1.0, self.days.clock, self.days.sleep, UsedUp(self.days.clock))
+        self.at: dict[str, float] = {}
+        self.attempts: Counter[str] = Counter()
+
+    async def write(self, what: str, method: str, path: str) -> None:
+        while True:
+            self.attempts[what] += 1
+            try:
+                async with self._lanes.turn(7, Write.to(method, path)):
+                    self.at[what] = (self.days.clock.now() - BEGAN).total_seconds()
+                    return
+            except RateLimited as limit:
+                await self.days.sleep((limit.until - self.days.clock.now()).total_seconds())
+
+
+@dataclass
+class UsedUp:
+    """A budget of which the hour's content was used up at the beginning."""
+
+    clock: MovableClock
+    spent: Spent = field(default_factory=lambda: Spent(BEGAN, BEGAN + CONTENT_INTERVAL * CONTENT_BURST))
+
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+        asked = turn(self.spent, rate, importance, self.clock.now(), creates=creates)
+        self.spent = asked.spent
+        return asked
+
+
+async def test_who_waits_for_the_hours_content_is_in_nobodys_way() -> None:
+    writers = Writers()
+    comments = [writers.write(f"comment {number}", "POST", "repos/o/noisy/issues/1/comments") for number in range(5)]
+    checks = [writers.write(where, "PATCH", f"repos/o/{where}/check-runs/5") for where in ("noisy", "quiet")]
+    await writers.days.pass_until_done(*comments, *checks)
+    assert (writers.at["noisy"], writers.at["quiet"]) == (0.0, 0.0)
+    assert sorted(writers.at[f"comment {number}"] for number in range(5)) == [10.0, 20.0, 30.0, 40.0, 50.0]
+
+
+async def test_who_comes_again_later_comes_when_there_is_a_turn() -> None:
+    """Each attempt of a workflow replays what it did before."""
+    writers = Writers()
+    comments = [writers.write(f"comment {number}", "POST", "repos/o/noisy/issues/1/comments") for number in range(30)]
+    await writers.days.pass_until_done(*comments)
+    assert max(writers.at.values()) == 300.0
+    assert max(writers.attempts.values()) <= 2
 
 
 async def test_writes_of_an_installation_are_one_at_a_time_and_installations_independent(kit: Kit) -> None:
