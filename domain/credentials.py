@@ -7,7 +7,7 @@ example that is masked costs a reader nothing, a key that is not masked costs it
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 # A credential does not start inside a word, but right after an escape (\n, %3A, \u0022) it does.
@@ -415,3 +415,14 @@ def key_end(match: re.Match[str]) -> int:
         return len(match[0])
     rest = _LAST_LINE.match(match["body"], runs[-1])
     return match.start("body") - match.start() + (rest.end() if rest else runs[-1])
+
+
+def key_lines(lines: Sequence[str]) -> set[int]:
+    """The numbers, from 1, of the lines that hold a private key or a part of one; a header alone is none."""
+    text = "\n".join(lines)
+    found: set[int] = set()
+    for match in PRIVATE_KEY.finditer(text):
+        if end := key_end(match):
+            first = text.count("\n", 0, match.start()) + 1
+            found.update(range(first, first + match[0].count("\n", 0, end) + 1))
+    return found

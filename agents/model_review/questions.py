@@ -57,7 +57,7 @@ class ReviewQuestion(Question):
     """A question for findings.
 
     :param lines: path → head lines on which a finding may stand.
-    :param cut: paths with a line that is too long to be shown to its end.
+    :param cut: paths of which an added or removed line is not shown, or not to its end.
     :param earlier: findings it must judge again.
     """
 

@@ -1,11 +1,13 @@
 """What a model is asked to read: which files, in which parts, with how much around them, and what is left out."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agents.model_review.rendering import LONGEST_LINE, Redact, Shown, render
 from agents.tokens import estimate
 from domain.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, NotLookedAt
+from domain.credentials import key_lines
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock, is_test
 
@@ -55,13 +57,28 @@ def plan(
     ]
     skipped = {entry.path for entry in left_out}
     files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
-    room = size.question * size.questions
-    each = size.least_context // max(len(files), 1)
-    groups: list[list[Shown]] = []
-    for file in files:
-        allowance = int(sum(map(_weight, file.hunks)) * size.context) + each
+
+    def parts_of(file: FileChange, brief: bool) -> list[Shown]:
+        allowance = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
         most = size.question - allowance - 100
-        parts = list(_parts(file, versions.get(file.path), withheld.get(file.path, ()), redact, allowance, most))
+        hidden = withheld.get(file.path, ())
+        return list(_parts(file, versions.get(file.path), hidden, redact, allowance, most, brief))
+
+    groups, too_large = _filled(files, partial(parts_of, brief=False), size)
+    if too_large:
+        groups, too_large = _filled(files, partial(parts_of, brief=True), size)
+    return Reading(tuple(tuple(group) for group in groups), (*left_out, *too_large))
+
+
+def _filled(
+    files: Sequence[FileChange], parts_of: Callable[[FileChange], list[Shown]], size: Size
+) -> tuple[list[list[Shown]], list[NotLookedAt]]:
+    """As many files as fit, in groups of one question each, and those that do not."""
+    room = size.question * size.questions
+    groups: list[list[Shown]] = []
+    left_out: list[NotLookedAt] = []
+    for file in files:
+        parts = parts_of(file)
         wanted = sum(part.tokens for part in parts)
         tried = _packed(groups, parts, size.question)
         if wanted > room or len(tried) > size.questions:
@@ -69,7 +86,7 @@ def plan(
             left_out.append(NotLookedAt(path=file.path, reason=reason, matters=True))
             continue
         groups, room = tried, room - wanted
-    return Reading(tuple(tuple(group) for group in groups), tuple(left_out))
+    return groups, left_out
 
 
 def narrowed(change: Change, since: Change, read: Collection[str]) -> Change:
@@ -165,17 +182,20 @@ def _parts(
     redact: Redact,
     allowance: int,
     most: int,
+    brief: bool,
 ) -> Iterator[Shown]:
     """A file as one part, or as several that fit into a question each.
 
     :param allowance: tokens of context for the whole file.
     :param most: tokens of the diff's own lines in one part.
+    :param brief: of a long run of removed lines only the beginning is shown.
     """
     head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
+    hidden = {*withheld, *key_lines(head or ())}
     own = sum(map(_weight, file.hunks))
     for hunks in _bundles([piece for hunk in file.hunks for piece in _pieces(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
-        yield render(file, hunks, head, withheld=withheld, redact=redact, allowance=share)
+        yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, brief=brief)
 
 
 def _bundles(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:

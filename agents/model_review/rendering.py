@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from agents.tokens import estimate
 from domain.changes import ChangeStatus, FileChange, Hunk
+from domain.credentials import key_lines
 from domain.neutral import visible
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
-_REMOVED_AT_ONCE = 60  # removed lines of one run that are shown
+_REMOVED_AT_ONCE = 60  # removed lines of one run that are shown where there is no room for more
+_OWN = frozenset({"+", "-"})
 _AROUND = 8  # lines of context on either side of a hunk, beyond the diff's own, at most
 _HEADERS = 3  # lines of enclosing functions and classes
-_KEY_BLOCK = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY")
 _OPENS_A_BLOCK = re.compile(
     r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
 )
@@ -41,7 +42,7 @@ class Shown:
     """A file, or a part of one, as a model sees it.
 
     :param lines: numbers at head of the diff's own lines in it; findings must stand on them.
-    :param is_whole: every added line is shown to its end.
+    :param is_whole: every added and every removed line is shown to its end.
     """
 
     path: str
@@ -59,22 +60,26 @@ def render(
     withheld: Collection[int],
     redact: Redact,
     allowance: int,
+    brief: bool = False,
 ) -> Shown:
     """Show some hunks of a file.
 
     :param head: the file's lines at head; None if they are not known, so that there is no context.
     :param withheld: head lines whose text must not be shown.
     :param allowance: tokens that context beyond the diff may cost.
+    :param brief: of a long run of removed lines only the beginning is shown.
     """
+    hunks, is_all = _shortened(hunks) if brief else (hunks, True)
     chosen = _laid_out(hunks, head, 0, ())
     if head is not None and file.status is not ChangeStatus.added:
         most = _cost(chosen) + allowance
         headers = tuple(number for hunk in hunks for number in enclosing(head, hunk.new_start))
         wider = (_laid_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
         chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
-    text = "\n".join([title(file), *safe(chosen, withheld, redact)])
+    written = list(_written(chosen, withheld, redact))
+    text = "\n".join([title(file), *(each for each, _ in written)])
+    is_whole = is_all and all(whole for line, (_, whole) in zip(chosen, written, strict=True) if line.sign in _OWN)
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.numbered() if new is not None)
-    is_whole = not any(line.sign == "+" and len(legible(line.text)) > LONGEST_LINE for line in chosen)
     return Shown(file.path, text, estimate(text), lines, is_whole)
 
 
@@ -124,14 +129,27 @@ def enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
 
 def safe(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
     """The lines as text: nothing hidden, no credentials, none too long."""
-    in_key = False
-    for line in lines:
-        mark = _KEY_BLOCK.search(line.text)
-        if mark is not None:
-            in_key = mark[1] == "BEGIN"
-        hide = mark is not None or in_key or line.number in withheld
-        text = WITHHELD if hide else redact(legible(line.text))
-        yield str(Line(line.number, line.sign, text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"))
+    return (text for text, _ in _written(lines, withheld, redact))
+
+
+def _written(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
+    """The lines as text, each with whether that is all of it."""
+    keys = _in_keys(lines)
+    for index, line in enumerate(lines):
+        own = legible(line.text)
+        text = WITHHELD if index in keys or line.number in withheld else redact(own)
+        shown = text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"
+        yield str(Line(line.number, line.sign, shown)), shown == own
+
+
+def _in_keys(lines: Sequence[Line]) -> set[int]:
+    """The places of lines that hold a part of a private key, as the file is or as it was."""
+    found: set[int] = set()
+    for other in "+-":
+        side = [index for index, line in enumerate(lines) if line.sign != other]
+        texts = ["" if lines[index] is ELISION else lines[index].text for index in side]
+        found.update(side[place - 1] for place in key_lines(texts))
+    return found
 
 
 def legible(text: str) -> str:
@@ -189,16 +207,28 @@ def _add(lines: list[Line], last: int, line: Line) -> int:
 
 
 def _own(hunk: Hunk) -> Iterator[Line]:
-    """The lines of a hunk; of a long run of removed ones only the beginning."""
-    run = 0
+    """The lines of a hunk."""
     for old, new, text in hunk.numbered():
-        run = run + 1 if new is None else 0
-        if new is not None:
-            yield Line(new, " " if old is not None else "+", text)
-        elif run <= _REMOVED_AT_ONCE:
+        if new is None:
             yield Line(None, "-", text)
+        else:
+            yield Line(new, " " if old is not None else "+", text)
+
+
+def _shortened(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
+    """The hunks with only the beginning of each long run of removed lines, and whether that is all of them."""
+    kept = [hunk.model_copy(update={"lines": tuple(_beginnings(hunk.lines))}) for hunk in hunks]
+    return kept, all(short.lines == hunk.lines for short, hunk in zip(kept, hunks, strict=True))
+
+
+def _beginnings(lines: Sequence[str]) -> Iterator[str]:
+    run = 0
+    for line in lines:
+        run = run + 1 if line.startswith("-") else 0
+        if run <= _REMOVED_AT_ONCE:
+            yield line
         elif run == _REMOVED_AT_ONCE + 1:
-            yield Line(None, "-", "… more removed lines")
+            yield "-… more removed lines"
 
 
 def _indentation(line: str) -> int:

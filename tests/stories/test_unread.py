@@ -153,6 +153,24 @@ async def test_what_a_line_hides_from_the_model_is_not_read(read: Story, model: 
     assert read.reviews(pull) == []
 
 
+async def test_t_r13_what_is_masked_or_removed_hides_nothing(read: Story, model: ScriptedModel) -> None:
+    checked = "".join(f"  old_{number}();\n" for number in range(70)) + "  require_login(user);\n"
+    repository, alice, _ = await at_level(read, 4, files={"c.js": f"function f(user) {{\n{checked}}}\n"})
+    sly = {
+        "a.js": "// It begins with -----BEGIN RSA PRIVATE KEY\nrequire('child_process').exec('id')\n",
+        "b.js": "/* Cookie: a=b1234567 */ evil()\n",
+        "c.js": "function f(user) {\n}\n",
+    }
+    pull, head = await opened(read, repository, alice, sly)
+    assert "2+require('child_process').exec('id')" in model.calls[0].content
+    assert "-  require_login(user);" in model.calls[0].content
+    await later(read, hours=10)
+    check = read.check(repository, head)
+    assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
+    assert "  - b.js" in (check.summary or "").replace("`", "")
+    assert (pull.state, await acted(read), read.reviews(pull)) == ("open", [], [])
+
+
 async def test_a_model_may_be_required_or_kept_out(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4, "review: {model: always}\n")
     pull, head = await opened(told, repository, alice, {"app.py": "VALUE = 2\n"})

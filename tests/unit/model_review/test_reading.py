@@ -190,9 +190,15 @@ def test_a_deleted_file_is_only_named():
     assert named(planned)["gone.py"].reason == "deleted"
 
 
-def test_long_runs_of_removed_lines_are_cut():
-    planned = plan({"a.py": ("x = 1\n" * 500 + "keep = 1\n", "keep = 2\n")})
-    assert planned.questions[0].content.count("\n-x = 1") == 60
+@pytest.mark.parametrize(("questions", "shown", "cut"), [(7, 500, ()), (1, 60, ("a.py",))])
+def test_removed_lines_are_shown_while_there_is_room(questions: int, shown: int, cut: tuple[str, ...]):
+    """A file of which some are left out is not read whole (T-R13)."""
+    files: Versions = {"a.py": ("x = 1\n" * 500 + "keep = 1\n", "keep = 2\n"), "b.py": (None, "y = compute(1)\n" * 200)}
+    planned = plan(files, size=Size(question=4000, questions=questions))
+
+    assert sum(question.content.count("\n-x = 1") for question in planned.questions) == shown
+    assert planned.questions[0].cut == cut
+    assert planned.not_read == ()
 
 
 def test_lines_with_credentials_are_withheld_and_their_neighbours_are_not():
@@ -204,12 +210,45 @@ def test_lines_with_credentials_are_withheld_and_their_neighbours_are_not():
     assert "2+other = 1" in question.content
 
 
-def test_a_private_key_is_withheld_to_its_end():
-    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIplanted\nAAplanted\n-----END RSA PRIVATE KEY-----\n"
-    (question,) = plan({"a.py": ("x = 1\n", f'x = """{key}"""\ny = 2\n')}).questions
+KEY = f"-----BEGIN RSA PRIVATE KEY-----\nMIIplanted{'A' * 54}\nBBplanted{'B' * 40}\n-----END RSA PRIVATE KEY-----\n"
+
+
+def test_a_private_key_is_withheld_to_its_end_and_its_file_is_not_read_whole():
+    (question,) = plan({"a.py": ("x = 1\n", f'x = """{KEY}"""\ny = 2\n')}).questions
 
     assert "planted" not in question.content
     assert "y = 2" in question.content
+    assert question.cut == ("a.py",)
+
+
+def test_a_private_key_is_withheld_where_it_was_and_where_only_its_end_is_shown():
+    body = [f"{number}planted{'A' * 50}" for number in range(40)]
+    old = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(body) + "\n-----END RSA PRIVATE KEY-----\ndone = 1\n"
+    planned = plan({"a.py": (old, old.replace("done = 1", "done = 2")), "b.py": (KEY + "x = 1\n", "x = 1\n")})
+
+    assert "planted" not in planned.questions[0].content
+    assert planned.questions[0].cut == ("b.py",)
+
+
+@pytest.mark.parametrize(
+    ("line", "cut"),
+    [
+        ("// the key begins with -----BEGIN RSA PRIVATE KEY", ()),
+        ("// -----BEGIN RSA PRIVATE KEY-----", ()),
+        ("/* hunter2 */ evil()", ("a.js",)),
+        (f"x = 1;{' ' * 1000}evil()", ("a.js",)),
+        ("harmless()", ()),
+    ],
+)
+def test_no_line_hides_what_follows_and_one_that_is_not_shown_is_said(line: str, cut: tuple[str, ...]):
+    def hide(text: str) -> str:
+        return text.replace("hunter2", "*")
+
+    (added,) = plan({"a.js": ("x()\n", f"{line}\nevil()\n")}, redact=hide).questions
+    assert "2+evil()" in added.content
+    assert added.cut == cut
+    (removed,) = plan({"a.js": (f"{line}\n", "x()\n")}, redact=hide).questions
+    assert removed.cut == cut
 
 
 def test_everything_is_redacted_the_removed_lines_and_the_title_too():
