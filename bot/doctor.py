@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.clock import SystemClock
-from bot.diagnosis import Finding
+from bot.diagnosis import Condition, Finding, broken, note, well
 from bot.doctor_github import github
 from bot.doctor_models import models
 from bot.github.host import GitHubHost
@@ -37,6 +37,7 @@ from workspace.probing import Wanted, chosen, probe
 from workspace.sandbox import SandboxLevel
 
 _MANIFEST = Path(__file__).parent.parent / "app.yml"  # in a checkout and in the wheel alike
+_MARKS = {Condition.well: "[green]✓[/]", Condition.note: "[yellow]![/]", Condition.broken: "[red]✗[/]"}
 _OUTCOMES = {True: "refused", False: "[yellow]possible[/]", None: "not tried"}
 
 
@@ -58,15 +59,15 @@ async def examine(console: Console, *, ask: bool = False, verbose: bool = False)
 
 
 async def _findings(*, ask: bool) -> AsyncGenerator[Finding]:
-    yield Finding("version", f"forge {VERSION}, Python {platform.python_version()}")
+    yield well("version", f"forge {VERSION}, Python {platform.python_version()}")
     try:
         settings = load()
         _ = settings.github
     except ForgeError as error:
-        yield Finding("settings", error.message, error.advice)
+        yield broken("settings", error.message, error.advice)
         yield await _tools()
         return
-    yield Finding("settings", "complete")
+    yield well("settings", "complete")
     yield await _tools()
     yield await database(settings)
     yield await _disk(settings)
@@ -82,7 +83,7 @@ async def _sandbox(console: Console, user: str, wanted: Wanted, *, verbose: bool
     try:
         levels = await probe(user)
     except ForgeError as error:
-        return _show(console, Finding("sandbox", error.message, error.advice))
+        return _show(console, broken("sandbox", error.message, error.advice))
     if verbose:
         console.print(_attacks(levels))
     for level in levels:
@@ -93,13 +94,13 @@ async def _sandbox(console: Console, user: str, wanted: Wanted, *, verbose: bool
     try:
         best = max((level for level in chosen(levels, wanted) if level.works), key=lambda level: level.level)
     except ForgeError as error:
-        return _show(console, Finding("sandbox", error.message, error.advice or "See docs/security.md."))
+        return _show(console, broken("sandbox", error.message, error.advice or "See docs/security.md."))
     refused = sum(attack.refused is True for attack in best.attacks)
     state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks"
     state += "" if verbose else " (--verbose names them)"
     if best.level < CODE:
-        return _show(console, Finding("sandbox", f"{state}: pull requests from forks are not checked", NO_SANDBOX))
-    return _show(console, Finding("sandbox", state))
+        return _show(console, broken("sandbox", f"{state}: pull requests from forks are not checked", NO_SANDBOX))
+    return _show(console, well("sandbox", state))
 
 
 def _attacks(levels: Sequence[SandboxLevel]) -> Table:
@@ -113,38 +114,38 @@ def _attacks(levels: Sequence[SandboxLevel]) -> Table:
 async def _tools() -> Finding:
     missing = [name for name in ("git",) if shutil.which(name) is None]
     if missing:
-        return Finding("tools", f"{', '.join(missing)} is not installed", "Install it from your distribution.")
+        return broken("tools", f"{', '.join(missing)} is not installed", "Install it from your distribution.")
     process = await asyncio.create_subprocess_exec("git", "--version", stdout=asyncio.subprocess.PIPE)
     printed, _ = await process.communicate()
-    return Finding("tools", printed.decode().strip())
+    return well("tools", printed.decode().strip())
 
 
 async def database(settings: Settings) -> Finding:
     try:
         engine = sync_engine(settings.database_url, busy_seconds=3)
     except ForgeError as error:
-        return Finding("database", error.message, error.advice)
+        return broken("database", error.message, error.advice)
     file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
     if file is not None and not file.exists():
         return _new_file(settings, file)
     try:
         current = await asyncio.to_thread(migrations.is_current, engine)
     except ForgeError as error:
-        return Finding("database", error.message, error.advice)
+        return broken("database", error.message, error.advice)
     except DBAPIError as error:
-        return Finding("database", str(error.orig), "Name another one in FORGE_DATABASE_URL, or restore this one.")
+        return broken("database", str(error.orig), "Name another one in FORGE_DATABASE_URL, or restore this one.")
     finally:
         engine.dispose()
     if current and (halted := await _halted(settings)):
         return halted
     state = "schema of this version" if current else "will be brought to this version's schema at the start"
-    return Finding("database", f"{engine.dialect.name}, {state}")
+    return well("database", f"{engine.dialect.name}, {state}")
 
 
 async def _halted(settings: Settings) -> Finding | None:
     async with opened(settings) as database:
         held = await halts.current(database)
-    return None if held is None else Finding("database", shown(held), "`forge resume` lets it go on.", is_broken=False)
+    return None if held is None else note("database", shown(held), "`forge resume` lets it go on.")
 
 
 def _new_file(settings: Settings, file: Path) -> Finding:
@@ -152,12 +153,12 @@ def _new_file(settings: Settings, file: Path) -> Finding:
     folder = file.absolute().parent
     try:
         with nullcontext() if folder.exists() else _data_dir(settings), tempfile.TemporaryFile(dir=folder):
-            return Finding("database", f"{file} will be created at the start")
+            return well("database", f"{file} will be created at the start")
     except ForgeError as error:
-        return Finding("database", f"{file} cannot be created: {error.message}", error.advice)
+        return broken("database", f"{file} cannot be created: {error.message}", error.advice)
     except OSError as error:
         advice = "Make its folder, or name another file in FORGE_DATABASE_URL."
-        return Finding("database", f"{file} cannot be created: {error.strerror}", advice)
+        return broken("database", f"{file} cannot be created: {error.strerror}", advice)
 
 
 async def _disk(settings: Settings) -> Finding:
@@ -165,9 +166,11 @@ async def _disk(settings: Settings) -> Finding:
         with _data_dir(settings):
             free = shutil.disk_usage(settings.data_dir).free
     except ForgeError as error:
-        return Finding("disk", error.message, error.advice)
+        return broken("disk", error.message, error.advice)
     state = f"{free / 1e9:.1f} GB free at {settings.data_dir}"
-    return Finding("disk", state, "" if free >= LEAST_FREE else "Make room, or set FORGE_DATA_DIR elsewhere.")
+    if free < LEAST_FREE:
+        return broken("disk", state, "Make room, or set FORGE_DATA_DIR elsewhere.")
+    return well("disk", state)
 
 
 @contextmanager
@@ -204,9 +207,9 @@ async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
 
 def _show(console: Console, finding: Finding) -> bool:
     """Print it, and answer whether Forge can work all the same."""
-    is_well = not (finding.advice and finding.is_broken)
-    mark = "[red]✗[/]" if not is_well else "[yellow]![/]" if finding.advice else "[green]✓[/]"
-    console.print(f"{mark} {finding.part}: {escape(visible(finding.state))}", soft_wrap=True, highlight=False)
+    console.print(
+        f"{_MARKS[finding.condition]} {finding.part}: {escape(visible(finding.state))}", soft_wrap=True, highlight=False
+    )
     if finding.advice:
         console.print(f"    {escape(finding.advice)}", soft_wrap=True, highlight=False)
-    return is_well
+    return finding.condition is not Condition.broken

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 from agents.models import LanguageModel, Task, Unusable
 from agents.trying import tried
-from bot.diagnosis import Finding
+from bot.diagnosis import Finding, broken, note, well
 from bot.settings import Settings
 from domain.money import MICRO, Usage
 
@@ -25,22 +25,22 @@ async def models(settings: Settings, *, ask: bool) -> AsyncGenerator[Finding]:
         yield await _model(chosen.choose(task), is_wanted=is_wanted, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
-        yield Finding("model", embedding.reason, "Set what is missing, or unset FORGE_EMBEDDING_MODEL.")
+        yield broken("model", embedding.reason, "Set what is missing, or unset FORGE_EMBEDDING_MODEL.")
     elif embedding is not None:
-        yield Finding("model", f"{embedding.name} makes vectors")
+        yield well("model", f"{embedding.name} makes vectors")
 
 
 async def _model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Finding:
     if isinstance(model, Unusable):
         advice = "Set what is missing in the environment or in .env; without a model layers 1 and 2 are all there is."
-        return Finding("model", model.reason, advice, is_broken=is_wanted)
+        return broken("model", model.reason, advice) if is_wanted else note("model", model.reason, advice)
     state = f"{model.name}, {_price(model)}"
     if not ask:
-        return Finding("model", f"{state} (not asked: --ask spends a few tokens)")
+        return well("model", f"{state} (not asked: --ask spends a few tokens)")
     is_well, said = await tried(model)
     if is_well:
-        return Finding("model", f"{state}, {said}")
-    return Finding("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
+        return well("model", f"{state}, {said}")
+    return broken("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
 
 
 def _price(model: LanguageModel) -> str:

@@ -12,6 +12,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from bot.github.places import Resolve, resolved
 from domain.errors import ConfigurationError
 
+_ADDRESSES = (
+    "Leave FORGE_GITHUB_API_URL and FORGE_GITHUB_WEB_URL unset for github.com; for an Enterprise Server set "
+    "https://HOST/api/v3 and https://HOST."
+)
+
 
 @dataclass(frozen=True)
 class GitHubSettings:
@@ -37,7 +42,9 @@ class GitHubSettings:
         object.__setattr__(self, "api_url", _address("FORGE_GITHUB_API_URL", self.api_url))
         object.__setattr__(self, "web_url", _address("FORGE_GITHUB_WEB_URL", self.web_url))
         if self.app_id <= 0:
-            raise ConfigurationError("FORGE_APP_ID is not the number of a GitHub App.")
+            raise ConfigurationError(
+                "FORGE_APP_ID is not the number of a GitHub App.", "The App's settings on GitHub show it as App ID."
+            )
         if self.write_interval_s < 0:
             raise ConfigurationError("The interval between writes to GitHub cannot be negative.")
         rsa_key(self.private_key)
@@ -48,13 +55,13 @@ def _address(name: str, value: str) -> str:
     try:
         url = httpx.URL(urlsplit(value.rstrip("/")).geturl())  # urlsplit refuses half an IPv6 address
     except (httpx.InvalidURL, ValueError):
-        raise ConfigurationError(f"{name} is not an address.") from None
+        raise ConfigurationError(f"{name} is not an address.", _ADDRESSES) from None
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ConfigurationError(f"{name} must be an https:// address.")
+        raise ConfigurationError(f"{name} must be an https:// address.", _ADDRESSES)
     if url.userinfo or url.query or url.fragment:
-        raise ConfigurationError(f"{name} must hold neither a user name, a query nor a fragment.")
+        raise ConfigurationError(f"{name} must hold neither a user name, a query nor a fragment.", _ADDRESSES)
     if url.scheme == "http" and not _is_loopback(url.host):
-        raise ConfigurationError(f"{name} must be https: tokens would travel in the clear.")
+        raise ConfigurationError(f"{name} must be https: tokens would travel in the clear.", _ADDRESSES)
     return str(url).rstrip("/")
 
 
@@ -76,5 +83,8 @@ def rsa_key(pem: str) -> RSAPrivateKey:
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, RSAPrivateKey):
-        raise ConfigurationError("FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.")
+        raise ConfigurationError(
+            "FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.",
+            "Make one in the App's settings on GitHub; FORGE_PRIVATE_KEY_PATH may name the file instead.",
+        )
     return key

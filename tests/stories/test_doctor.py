@@ -12,6 +12,7 @@ from aiohttp import web
 from rich.console import Console
 
 from bot import doctor
+from bot.diagnosis import Condition
 from bot.doctor_github import timed
 from simulator import Simulator
 from tests.databases import Backend, drop, fresh
@@ -51,6 +52,27 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     assert re.search(r"✓ version: forge \d+\.\d+\.\d+, Python 3", told)
     assert healthy == ("✗" not in told)
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("FORGE_PRIVATE_KEY", "bad", "FORGE_PRIVATE_KEY is not an RSA private key in PEM"),
+        ("FORGE_GITHUB_API_URL", "http://ghe.example", "FORGE_GITHUB_API_URL must be https"),
+        ("FORGE_GITHUB_WEB_URL", "https://[", "FORGE_GITHUB_WEB_URL is not an address"),
+        ("FORGE_APP_ID", "0", "FORGE_APP_ID is wrong"),
+        ("FORGE_WEBHOOK_SECRET", "short", "FORGE_WEBHOOK_SECRET is shorter than 16 characters"),
+    ],
+)
+async def test_a_setting_that_is_wrong_is_never_called_well(
+    name: str, value: str, told: str, github: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy, said = await _examined(github, monkeypatch, settings={name: value})
+    [line] = [each for each in said.splitlines() if told in each]
+    assert line.startswith("✗ ")
+    assert not healthy
+    advice = said.splitlines()[said.splitlines().index(line) + 1]
+    assert advice.startswith("    ")
 
 
 async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +146,7 @@ async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pyte
 
 def test_a_clock_that_is_wrong() -> None:
     noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
-    assert timed(noon, noon + timedelta(seconds=59)).advice == ""
+    assert timed(noon, noon + timedelta(seconds=59)).condition is Condition.well
     assert timed(noon, noon + timedelta(minutes=5)).state.startswith("300 s ahead of GitHub's")
     assert timed(noon, noon - timedelta(hours=1)).state.startswith("3600 s behind GitHub's")
 
@@ -190,8 +212,11 @@ def test_resolving_a_thread_needs_to_write_contents() -> None:
     assert doctor.needed()["contents"] == "write"
 
 
-async def _examined(github: Simulator, monkeypatch: pytest.MonkeyPatch, *, ask: bool = False) -> tuple[bool, str]:
-    monkeypatch.setenv("FORGE_GITHUB_API_URL", github.api_url)
-    monkeypatch.setenv("FORGE_GITHUB_WEB_URL", github.url)
+async def _examined(
+    github: Simulator, monkeypatch: pytest.MonkeyPatch, *, ask: bool = False, settings: Mapping[str, str] = {}
+) -> tuple[bool, str]:
+    addresses = {"FORGE_GITHUB_API_URL": github.api_url, "FORGE_GITHUB_WEB_URL": github.url}
+    for name, value in {**addresses, **settings}.items():
+        monkeypatch.setenv(name, value)
     printed = io.StringIO()
     return await doctor.examine(Console(file=printed, width=200), ask=ask), printed.getvalue()
