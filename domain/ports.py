@@ -94,12 +94,8 @@ class Merging(Protocol):
         """
         ...
 
-    async def find_approval(self, repository: RepositoryRef, number: int, marker: str) -> Approval | None:
-        """The App's own newest approval whose body holds ``marker``, also if somebody dismissed it."""
-        ...
-
-    async def standing_approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
-        """The App's own approvals that nobody dismissed, oldest first, of whatever head."""
+    async def approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
+        """The App's own approvals, oldest first, of whatever head, also those that were dismissed."""
         ...
 
     async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:

@@ -78,10 +78,11 @@ class ChangeRequest(BaseModel):
 
 
 class Approval(BaseModel):
-    """An approving review of the App's own. One that somebody dismissed no longer counts, and is not to be repeated."""
+    """An approving review of the App's own. One that a person dismissed no longer counts, and is not to be repeated."""
 
     model_config = ConfigDict(frozen=True)
 
     id: int
     head_sha: str
+    body: str
     is_dismissed: bool

@@ -1,6 +1,6 @@
 """The outbox: one row per write to GitHub, claimed under the pull request's fencing token (DESIGN invariant 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,7 +18,9 @@ PULL_REQUEST = "pull_request"
 
 
 APPROVAL = "auto_approve"
-"""The step of an approving review that nobody asked for."""
+"""The step of an approving review that nobody asked for; more stands behind it where it is given again or withdrawn."""
+
+_WITHDRAWAL = "withdrawal"  # the kind of write by which Forge takes its own approval back; the review's id is kept
 
 
 @dataclass(frozen=True)
@@ -115,15 +117,37 @@ async def proposed_by(database: Database, repository_id: int, number: int) -> st
         return await session.scalar(query)
 
 
-async def approvals(database: Database, repository_id: int, number: int) -> Sequence[Run]:
-    """The runs of a pull request that approved it, or were about to."""
+async def was_approved(database: Database, repository_id: int, number: int) -> bool:
+    """Whether a run of a pull request approved it, or was about to."""
     query = (
-        select(RunRow)
-        .join(OutboxRow, OutboxRow.run_id == RunRow.id)
-        .where(RunRow.repository_id == repository_id, RunRow.number == number, OutboxRow.step == APPROVAL)
+        select(OutboxRow.id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.number == number,
+            OutboxRow.step.startswith(APPROVAL, autoescape=True),
+        )
     )
     async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+        return await session.scalar(query.limit(1)) is not None
+
+
+async def withdrawn(database: Database, run: Run, review_id: int, now: datetime) -> None:
+    """Record that a run took an approval back: no person did."""
+    async with database.transaction() as session:
+        row, _ = await _row(session, database.dialect, run.id, f"{APPROVAL} withdrawn {review_id}", _WITHDRAWAL, now)
+        row.state, row.remote_id, row.done_at = "done", review_id, now
+
+
+async def taken_back(database: Database, repository_id: int, number: int) -> Collection[int]:
+    """The reviews by which Forge approved a pull request and that it dismissed itself."""
+    query = (
+        select(OutboxRow.remote_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, OutboxRow.kind == _WITHDRAWAL)
+    )
+    async with database.transaction() as session:
+        return {review_id for review_id in await session.scalars(query) if review_id is not None}
 
 
 async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:

@@ -162,7 +162,7 @@ class OutboxRow(Base):
     id: Mapped[str] = mapped_column(primary_key=True)
     run_id: Mapped[str]
     step: Mapped[str]
-    kind: Mapped[str]  # check | review
+    kind: Mapped[str]  # check, review, comment, …
     state: Mapped[str]  # pending | done
     remote_id: Mapped[int | None]
     created_at: Mapped[datetime]

@@ -91,7 +91,9 @@ async def _against(services: Services, run: Run, live: PullRequest) -> str | Non
         return "it is merged already." if live.is_merged else "the pull request is closed."
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
-    if live.base_ref != run.base_ref:  # of a version before, it is not known
+    if not run.base_ref:  # of a version before
+        return "its review does not say which branch it was about."
+    if live.base_ref != run.base_ref:
         return f"it goes into {code(live.base_ref)} now, and the review was not about that."
     if not await runs.is_current(database, run):
         return TAKEN_OVER

@@ -6,12 +6,13 @@ import structlog
 
 from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimited
 from domain.merging import Merged, MergeObstacle, NotMerged
+from domain.pulls import Approval
 from domain.redaction import outgoing
-from domain.runs import REVIEW_CHECK, Run
+from domain.runs import Run
 from memory import outbox
 from pipeline.scene import speaks_against
 from pipeline.services import Services
-from pipeline.withdrawing import withdraw_if_lost
+from pipeline.withdrawing import approval_marker, is_of, withdraw_if_lost
 from workspace.mirror import Mirror
 from workspace.pushing import Pushed, Refused
 
@@ -33,11 +34,8 @@ class Unasked:
 
     @property
     def approval_marker(self) -> str:
-        """The marker of the approval: one per head and base, however often that is reviewed."""
-        where = f"{self.run.repository.id}#{self.run.number}@{self.run.head_sha}"
-        if self.run.check_name != REVIEW_CHECK:  # an approval of another merge says nothing about this one
-            where += f" into {self.run.base_ref}"
-        return self.services.publisher.markers.make("approval", where)
+        """See :func:`pipeline.withdrawing.approval_marker`."""
+        return approval_marker(self.services, self.run)
 
     @property
     def merge_marker(self) -> str:
@@ -67,22 +65,31 @@ class Unasked:
     async def approve(self, body: str) -> bool:
         """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
 
-        An approval that a person dismissed is not given again.
+        An approval of this head that a person dismissed, into whatever base, is not given again.
         """
         host, repository, number = self.services.host, self.run.repository, self.run.number
-        marker = self.approval_marker
 
         async def find() -> int | None:
-            given = await host.find_approval(repository, number, marker)
-            return None if given is None else given.id
+            return next((each.id for each in await self._approvals() if each.is_dismissed or self._holds(each)), None)
 
         async def approve() -> int:
             return await find() or await host.approve(repository, number, self.run.head_sha, outgoing(body))
 
-        await self.services.publisher.once(self.run, outbox.APPROVAL, "review", find, approve)
+        again = len(await outbox.taken_back(self.services.database, repository.id, number))
+        step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
+        await self.services.publisher.once(self.run, step, "review", find, approve)
         await withdraw_if_lost(self.services, self.run)
-        given = await host.find_approval(repository, number, marker)
-        return given is not None and not given.is_dismissed
+        return any(not each.is_dismissed and self._holds(each) for each in await self._approvals())
+
+    async def _approvals(self) -> list[Approval]:
+        """Those of this head, but not what Forge took back itself, which it may give again."""
+        repository, number = self.run.repository, self.run.number
+        taken_back = await outbox.taken_back(self.services.database, repository.id, number)
+        given = await self.services.host.approvals(repository, number)
+        return [each for each in given if each.head_sha == self.run.head_sha and each.id not in taken_back]
+
+    def _holds(self, given: Approval) -> bool:
+        return is_of(given, self.services, self.run)
 
     async def announce(self, body: str) -> int:
         """Tell people of a merge; the comment's id."""

@@ -1,9 +1,12 @@
 """Takes Forge's own approvals back: of a head that is not the newest, of another base, of a verdict that changed."""
 
+from urllib.parse import quote
+
 import structlog
 
 from domain import ladder_texts
 from domain.errors import Forbidden, Superseded, Unprocessable
+from domain.pulls import Approval
 from domain.runs import Run
 from memory import halts, outbox, runs
 from pipeline.services import Services
@@ -18,14 +21,28 @@ async def withdraw(services: Services, run: Run, *, all_of_them: bool = False) -
 
     :param all_of_them: that of this head, too: it is not approved any more.
     """
-    approved = await outbox.approvals(services.database, run.repository.id, run.number)
-    if not approved:
+    if not await outbox.was_approved(services.database, run.repository.id, run.number):
         return
-    kept = {each.head_sha for each in approved if _is_same(each, run) and not all_of_them}
-    for given in await services.host.standing_approvals(run.repository, run.number):
-        if given.head_sha not in kept:
+    for given in await services.host.approvals(run.repository, run.number):
+        if not given.is_dismissed and (all_of_them or not is_of(given, services, run)):
             await halts.require_none(services.database)
-            await _dismiss(services, run, given.id, given.head_sha)
+            await _dismiss(services, run, given)
+
+
+def approval_marker(services: Services, run: Run) -> str:
+    """The marker of an approval: one per head and base, however often that is reviewed.
+
+    An approval of another merge says nothing about this one, whatever the name of its check.
+    """
+    where = f"{run.repository.id}#{run.number}@{run.head_sha}"
+    if run.base_ref:
+        where += f" into {quote(run.base_ref)}"
+    return services.publisher.markers.make("approval", where)
+
+
+def is_of(given: Approval, services: Services, run: Run) -> bool:
+    """Whether an approval is of the head and base that a run is about. Its marker ends it: above, others are quoted."""
+    return given.body.rstrip().endswith(approval_marker(services, run))
 
 
 async def withdraw_if_lost(services: Services, run: Run) -> None:
@@ -39,15 +56,12 @@ async def withdraw_if_lost(services: Services, run: Run) -> None:
     raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
 
 
-async def _dismiss(services: Services, run: Run, review_id: int, head_sha: str) -> None:
+async def _dismiss(services: Services, run: Run, given: Approval) -> None:
     try:
-        text = ladder_texts.approval_withdrawn(head_sha)
-        await services.host.dismiss_approval(run.repository, run.number, review_id, text)
-    except Unprocessable:  # a person, or an execution of this that died, was faster
-        log.info("approval.withdrawn_before", run=run.id, review=review_id)
+        text = ladder_texts.approval_withdrawn(given.head_sha)
+        await services.host.dismiss_approval(run.repository, run.number, given.id, text)
+        await outbox.withdrawn(services.database, run, given.id, services.clock.now())
+    except Unprocessable:  # a person, or an execution of this that died, was faster: it counts as a person's
+        log.info("approval.withdrawn_before", run=run.id, review=given.id)
     except Forbidden as error:  # the branch names who may dismiss reviews, and Forge is not among them
-        log.warning("approval.not_withdrawn", run=run.id, review=review_id, error=str(error))
-
-
-def _is_same(approving: Run, run: Run) -> bool:
-    return approving.head_sha == run.head_sha and approving.base_ref in {"", run.base_ref}
+        log.warning("approval.not_withdrawn", run=run.id, review=given.id, error=str(error))

@@ -56,7 +56,8 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
             annotations[f"{check.external_id} {one['path']}:{one['start_line']} {one['title']} {one['message']}"] += 1
     for pull in _pulls(github):
         for review in github.reviews(pull):
-            if review.user is github.app.bot and review.body:  # GitHub wraps each reply in a review without a body
+            # GitHub wraps each reply in a review without a body. An approval that was taken back may be given again.
+            if review.user is github.app.bot and review.body and review.state != "DISMISSED":
                 reviews[f"#{pull.number} {review.body.rsplit('<!--', 1)[-1]}"] += 1
         for comment in github.review_comments(pull):
             if comment.user is github.app.bot:

@@ -55,21 +55,13 @@ class GitHubMerging(GitHubConversation, Merging):
             raise unexpected(purpose, f"a review {quoted(made.state)} of another commit or kind")
         return made.id
 
-    async def find_approval(self, repository: RepositoryRef, number: int, marker: str) -> Approval | None:
-        given = [
-            one for one in await self.own_reviews(repository, number, marker) if one.state in {"APPROVED", "DISMISSED"}
-        ]
-        if not given:
-            return None
-        newest = given[-1]  # GitHub lists reviews in the order of time
-        return Approval(id=newest.id, head_sha=newest.commit_id or "", is_dismissed=newest.state == "DISMISSED")
-
-    async def standing_approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
-        given = await self.own_reviews(repository, number, "")
+    async def approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
         return [
-            Approval(id=one.id, head_sha=one.commit_id or "", is_dismissed=False)
-            for one in given
-            if one.state == "APPROVED"
+            Approval(
+                id=one.id, head_sha=one.commit_id or "", body=one.body or "", is_dismissed=one.state == "DISMISSED"
+            )
+            for one in await self.own_reviews(repository, number, "")
+            if one.state in {"APPROVED", "DISMISSED"}
         ]
 
     async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
 from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.pulls import Approval
 from simulator.events import Actor
 from simulator.pulling import open_pull
 from tests.contract.stage import CODE, Stage
@@ -32,7 +33,7 @@ def _main(stage: Stage) -> str:
 async def test_a_head_is_approved_and_the_approval_found(stage: Stage) -> None:
     host, repository = stage.host, stage.repository
     await stage.ann.review(stage.pull, "COMMENT", f"me too {MARKER}")
-    assert await host.find_approval(repository, 1, MARKER) is None
+    assert await host.approvals(repository, 1) == []
     made = await host.approve(repository, 1, stage.head, f"Low risk\n{MARKER}")
     review = stage.pull.reviews[-1]
     assert (review.id, review.state, review.commit_id, review.user) == (
@@ -41,9 +42,8 @@ async def test_a_head_is_approved_and_the_approval_found(stage: Stage) -> None:
         stage.head,
         stage.sim.app.bot,
     )
-    found = await host.find_approval(repository, 1, MARKER)
-    assert found is not None
-    assert (found.id, found.head_sha, found.is_dismissed) == (made, stage.head, False)
+    given = Approval(id=made, head_sha=stage.head, body=f"Low risk\n{MARKER}", is_dismissed=False)
+    assert await host.approvals(repository, 1) == [given]
     assert await host.find_review(repository, 1, MARKER) == made
 
 
@@ -51,12 +51,10 @@ async def test_an_approval_stays_with_its_head_and_can_be_dismissed(stage: Stage
     first = stage.head
     await stage.host.approve(stage.repository, 1, first, MARKER)
     await stage.ann.push(stage.shelf, "topic", {"b.py": "x\n"})
-    found = await stage.host.find_approval(stage.repository, 1, MARKER)
-    assert found is not None
+    [found] = await stage.host.approvals(stage.repository, 1)
     assert found.head_sha == first != stage.head
     await stage.ann.dismiss_review(stage.pull.reviews[-1], "It changed")
-    found = await stage.host.find_approval(stage.repository, 1, MARKER)
-    assert found is not None
+    [found] = await stage.host.approvals(stage.repository, 1)
     assert found.is_dismissed
 
 

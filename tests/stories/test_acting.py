@@ -5,8 +5,10 @@ import time
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from memory import ladder, looks
+from memory.tables import RunRow
 from pipeline.retention import remove_old
 from simulator import User
 from simulator.refusals import Refusal
@@ -338,6 +340,14 @@ async def test_a_push_stops_the_merge(told: Story) -> None:
     await is_not_merged(told, pull, f"the head is {again[:7]} now")
 
 
+async def test_what_a_version_before_reviewed_is_not_merged(told: Story) -> None:
+    """It did not keep which branch its review was about."""
+    _, _, _, pull, _ = await announced(told)
+    async with told.forge.services.database.transaction() as session:
+        await session.execute(update(RunRow).values(base_ref=""))
+    await is_not_merged(told, pull, "its review does not say which branch it was about")
+
+
 async def test_a_draft_is_not_merged(told: Story) -> None:
     _, alice, _, pull, _ = await announced(told)
     await alice.convert_to_draft(pull)
@@ -447,3 +457,69 @@ async def test_where_stale_approvals_are_dismissed_there_is_nothing_left_to_take
     head = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
     await rest(told)
     assert [each.commit_id for each in approvals(told, pull)] == [head]
+
+
+async def into(told: Story, dev: list[str]) -> tuple[Repository, User, User, PullRequest]:
+    """A pull request into main that Forge approved, and dev, which requires checks of its own."""
+    repository, alice, carol = await at_level(told, 2)
+    await alice.push(repository, "dev", {"NEWS.md": "# News\n"}, base="main")
+    told.github.protect(repository, "main", ["ci"])
+    told.github.protect(repository, "dev", dev)
+    head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
+    told.github.report_check(repository, head, "ci", "success")
+    pull = await alice.open_pull_request(repository, "feature")
+    await rest(told)
+    assert len(approvals(told, pull)) == 1
+    return repository, alice, carol, pull
+
+
+async def retargeted(told: Story, by: User, pull: PullRequest, base: str) -> list[str]:
+    """What became of Forge's approvals, oldest first."""
+    await by.edit_base(pull, base)
+    await rest(told)
+    told.comments(pull)
+    return [review.state for review in told.reviews(pull)]
+
+
+async def test_what_forge_took_back_it_gives_again(told: Story) -> None:
+    _, alice, _, pull = await into(told, ["never"])
+    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED"]
+    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "APPROVED"]
+
+
+async def test_what_fell_with_its_verdict_is_given_again_with_the_next(told: Story) -> None:
+    repository, _, pull = await approved(told)
+    carol = told.github.user("carol")
+    repository.rules.clear()
+    gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
+    await carol.push(repository, "main", {".github/forge.yml": gate})
+    await carol.comment(pull, "/forge review full")
+    await rest(told)
+    told.gates(pull)
+    assert approvals(told, pull) == []
+    told.clock.move(seconds=5)
+    await carol.comment(pull, "/forge approve look")
+    await rest(told)
+    told.answers(pull)
+    assert len(approvals(told, pull)) == 1
+
+
+@pytest.mark.parametrize("dev", [["ci"], ["ci", "Forge / review"]])
+async def test_an_approval_into_another_base_does_not_outlast_the_way_back(told: Story, dev: list[str]) -> None:
+    _, alice, _, pull = await into(told, dev)
+    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED", "APPROVED"]
+    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "DISMISSED", "APPROVED"]
+
+
+async def test_t_p13_another_base_does_not_get_round_a_persons_dismissal(told: Story) -> None:
+    _, alice, carol, pull = await into(told, ["ci"])
+    await carol.dismiss_review(approvals(told, pull)[0], "I want to look myself")
+    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED"]
+    assert await retargeted(told, alice, pull, "main") == ["DISMISSED"]
+
+
+async def test_a_persons_dismissal_lasts_where_forge_took_back_another(told: Story) -> None:
+    _, alice, carol, pull = await into(told, ["ci"])
+    await retargeted(told, alice, pull, "dev")
+    await carol.dismiss_review(approvals(told, pull)[0], "not into dev, not like this")
+    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "DISMISSED"]
