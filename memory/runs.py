@@ -122,7 +122,10 @@ async def move(
     reason: ReasonCode = ReasonCode.none,
     detail: str = "",
 ) -> bool:
-    """Bring a run into a state, if its machine allows the move; whether it is in that state now."""
+    """Bring a run into a state, if its machine allows the move; whether it is in that state now.
+
+    One that ends has nothing to ask any more.
+    """
     async with database.transaction() as session:
         before = await session.scalar(
             update(RunRow).where(RunRow.id == run_id).values(state=RunRow.state).returning(RunRow.state)
@@ -133,6 +136,8 @@ async def move(
             return False
         changes = {"state": target.value, "reason": reason.value, "detail": detail, **_times(before, target, now)}
         await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changes))
+        if target.is_final:
+            await gates.close_waiting(session, GateRow.run_id == run_id, why="settled", now=now)
         facts: dict[str, object] = {"reason": reason.value, "detail": detail}
         if target is RunState.completed:
             facts["calls"] = await session.scalar(select(func.count()).where(SpendRow.run_id == run_id)) or 0

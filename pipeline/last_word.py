@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from domain.errors import ForgeError
 from domain.runs import ReasonCode, Run, RunState
 from memory import runs, spend
+from pipeline.gates import show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, DELIVERIES, LAST_WORD
 from pipeline.services import Services
@@ -54,6 +55,7 @@ async def say(services: Services, workflow_id: str, run: Run) -> str:
     """Close what shows a run that ended; how that went."""
 
     async def close() -> JsonValue:
+        await show_void(services, run)
         await close_sign(services, run)
         return None
 

@@ -10,7 +10,17 @@ from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import JsonValue
 from structlog.contextvars import bound_contextvars
 
-from domain.errors import HALTED, CommitGone, Forbidden, ForgeError, NotFound, Superseded, Unauthorized
+from domain.errors import (
+    HALTED,
+    CodeHostError,
+    CommitGone,
+    Forbidden,
+    ForgeError,
+    Halted,
+    NotFound,
+    Superseded,
+    Unauthorized,
+)
 from domain.gates import Gate
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import checkpoints, phases, runs, spend
@@ -104,10 +114,20 @@ class Running(ABC):
         log.warning("run.failed", run=self._run.id, error=str(error))
         reason = _reason(error)
         is_said = await self._try("say what went wrong", lambda: said(self._say_what_went_wrong(error)))
-        await self._journal.step("end", lambda: self._move(RunState.failed, reason, error.message))
-        if not is_said:
+        is_closed = await self._journal.step("end", lambda: self._end_failed(reason, error.message))
+        if not is_said or is_closed is False:
             await hand_over(self._run)
         return reason.value
+
+    async def _end_failed(self, reason: ReasonCode, detail: str) -> JsonValue:
+        """End the run; whether GitHub shows that what it asked is void now. That it does not holds nothing up."""
+        await self._move(RunState.failed, reason, detail)
+        try:
+            await show_void(self._services, self._run)
+        except (CodeHostError, Halted) as error:
+            log.info("run.gates_unclosed", run=self._run.id, error=str(error))
+            return False
+        return True
 
     async def _step_aside(self) -> str:
         """The run lost its place and was ended by who took it: close what it shows after its own last write."""

@@ -121,3 +121,24 @@ async def test_a_gate_that_the_merge_overtook_is_void(read: Story, model: Script
     read.questions(asked.issue)
     read.answers(asked.issue)
     read.comments(pull)
+
+
+async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedModel) -> None:
+    """However a run ends, nobody is asked for it any more, and nothing stands in the way of its pull request."""
+    there = await opened(read, **gates(testing="testing.failed == 0"))
+    clean = there.repository.git.branch("main") or ""
+    await there.alice.push(there.repository, "main", {"shop/rates.py": "TAX = 1\n"})
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await there.says(there.alice, "/forge run")
+    pull = proposed(there)
+    await there.alice.reset_branch(there.repository, "main", clean)
+    await there.alice.comment(pull, "/forge review full")
+    await read.rest()
+    assert await ended(read) == ("failed", "commit_gone")
+    assert "is decided already" in await there.says(there.alice, "/forge reject of_testing no")
+    [check] = read.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
+    assert check.conclusion == "cancelled"
+    assert read.closed_gates(there.issue) == ["of_testing: Void: there is nothing left to decide"]
+    read.answers(pull)
+    read.comments(pull)
