@@ -465,14 +465,21 @@ class Dispatch:
         await waits.end_of_pull_request(
             self._services.database, run.repository.id, run.number, self._services.clock.now()
         )
+        if not run.is_of_issue:
+            await self._withdraw(run)
         try:
             with writing(Importance.informing):
                 await open_sign(self._services, run)
-            if not run.is_of_issue:
-                await withdraw(self._services, run)
         except (CodeHostError, Halted, Superseded) as error:
             log.info("first_sign.put_off", run=run.id, error=str(error))
         return None
+
+    async def _withdraw(self, run: Run) -> None:
+        """Before the first sign, which is left out where there is much to write: an approval is not to outlast that."""
+        try:
+            await withdraw(self._services, run)
+        except (CodeHostError, Halted) as error:
+            log.info("approval.withdrawn_later", run=run.id, error=str(error))
 
     async def _refusal(self, command: ReviewCheckedHead, number: int, seen: Seen | None) -> JsonValue:
         """Why the sender may not ask for another review; a button says the same as the command (SPEC W5).

@@ -11,6 +11,7 @@ from memory import ladder, looks
 from memory.tables import RunRow
 from pipeline.retention import remove_old
 from simulator import User
+from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository, Review
 from tests.stories.driver import PATIENCE, Story
@@ -425,6 +426,24 @@ async def test_an_approval_does_not_outlast_a_push(told: Story) -> None:
     assert approvals(told, pull) == []
     with pytest.raises(Refusal, match="At least 1 approving review is required"):
         await alice.merge(pull)
+
+
+async def test_an_approval_falls_before_a_first_sign_that_is_left_out(told: Story) -> None:
+    repository, alice, pull = await approved(told)
+    there: list[int] = []
+
+    async def look(request: RequestInfo, moment: Moment) -> None:
+        if moment == "before" and request.path.endswith("/check-runs"):
+            there.append(len(approvals(told, pull)))
+            if len(there) == 1:
+                raise Dropped
+
+    told.github.on_write(look)
+    await alice.push(repository, "feature", {"app.py": BROKEN})
+    await rest(told)
+    told.comments(pull)
+    assert there[0] == 0
+    assert len(there) > 1
 
 
 async def test_an_approval_is_of_one_base(told: Story) -> None:
