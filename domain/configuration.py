@@ -167,7 +167,11 @@ class Linter(Section):
     run: CommandLine = Field(
         description="Its command, split into words as a shell would but run without one; changed files are appended."
     )
-    paths: Globs = Field(default=("**",), description="The files it is given.")
+    paths: Globs = Field(
+        default=("**",),
+        description="The files it is given. It counts as a reader only of those whose suffix or name a pattern ends "
+        "in, as `**/*.js` or `**/Dockerfile`, and only where none of them may be its configuration.",
+    )
 
 
 class Paths(Section):

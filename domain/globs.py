@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, product
+from itertools import islice, product, takewhile
 
 MOST = 64
 """Plain patterns that one with alternatives may stand for."""
@@ -54,6 +54,18 @@ def misplaced(path: str) -> str | None:
 def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches any of the patterns as a whole."""
     return any(_matches(path, parts) for pattern in patterns for parts in alternatives(pattern))
+
+
+def matches_by_name(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a path matches a pattern that ends in a suffix or in a file name: ``**/*.js``, not ``src/**``."""
+    return any(_names_a_kind(parts) and _matches(path, parts) for each in patterns for parts in alternatives(each))
+
+
+def _names_a_kind(parts: Parts) -> bool:
+    """Whether no wildcard stands behind its last dot, or in its last name where that holds no dot."""
+    name = list(takewhile(lambda part: part not in {"/", "**/"}, reversed(parts)))
+    last = name[: name.index(".")] if "." in name else name
+    return bool(last) and not any(part in {"*", "**", "?"} for part in last)
 
 
 @lru_cache(maxsize=1000)

@@ -10,6 +10,10 @@ _MANIFEST = re.compile(
     r"|package\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml)$",
     re.IGNORECASE,
 )
+_STEERS = re.compile(
+    r"\.conf(ig)?\.|lint|^[tj]sconfig|^(biome|deno|project|ruleset|nx)\.jsonc?$|^(tox|mypy|pytest|setup)\.|^rector\.|"
+    r"^(phpcs|phpmd|phpstan|psalm|checkstyle|pmd|ruleset|detekt|spotbugs)\b|^(conftest|sitecustomize|usercustomize)\.py$"
+)
 _LOCK_NAMES = """
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock composer.lock
     poetry.lock uv.lock pdm.lock pipfile.lock pixi.lock cargo.lock go.sum gemfile.lock mix.lock pubspec.lock
@@ -89,6 +93,13 @@ def runs_as_text(path: str) -> bool:
     """Whether a file of this name is text that programs run or obey, also where a byte in it makes it look binary."""
     name = PurePosixPath(path.lower())
     return name.suffix[1:] in _TEXT or name.name in _TEXT_NAMES or is_source(path)
+
+
+def may_steer(path: str) -> bool:
+    """Whether a linter may take its settings from this file, so that a change of it decides what the linter says."""
+    parts = PurePosixPath(path.lower()).parts
+    hidden = any(part.startswith(".") and part != ".github" for part in parts)
+    return hidden or is_manifest(path) or _STEERS.search(parts[-1]) is not None
 
 
 def is_manifest(path: str) -> bool:

@@ -310,7 +310,7 @@ def _next(review: Review) -> str:
     if review.decision is Decision.unread:
         return (
             "have a person read what is named above; nothing was found in the rest. With a model set up, or with a "
-            "linter of its language (`review.linters` in `.github/forge.yml`), Forge reads it, too."
+            "linter whose `paths` end in its suffix (`review.linters` in `.github/forge.yml`), Forge reads it, too."
         )
     if "gate.approved" in codes and review.findings:
         return "merge when you are ready, and keep the conditions. What was accepted stands below."

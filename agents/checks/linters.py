@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agents.checks import sarif
 from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_written, write_versions
@@ -11,7 +11,8 @@ from agents.checks.words import bounded
 from domain.configuration import Linter
 from domain.errors import ToolError
 from domain.findings import RawFinding
-from domain.globs import matches
+from domain.globs import matches, matches_by_name
+from domain.paths import may_steer
 from workspace.sandbox import Command, Sandbox
 
 _MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
@@ -40,7 +41,26 @@ async def check(
             _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
             _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
         )
-    return ToolReport(head, base, files=len(files), read=frozenset(file.path for file in files))
+    return ToolReport(head, base, files=len(files), read=_read(linter, files), note=_note(linter, files))
+
+
+def _read(linter: Linter, files: Sequence[Subject]) -> frozenset[str]:
+    """The files of its language; none where one of them may tell it what to say."""
+    if _steering(linter, files):
+        return frozenset()
+    return frozenset(file.path for file in files if matches_by_name(file.path, linter.paths))
+
+
+def _note(linter: Linter, files: Sequence[Subject]) -> str | None:
+    steering = _steering(linter, files)
+    if not steering:
+        return None
+    return f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
+
+
+def _steering(linter: Linter, files: Sequence[Subject]) -> list[str]:
+    """What it is given and may obey: settings in the places where linters look, and what its command names."""
+    return [file.path for file in files if may_steer(file.path) or PurePosixPath(file.path).name in linter.run]
 
 
 async def _run(

@@ -278,6 +278,32 @@ async def test_a_configured_linter(toolbox: Toolbox) -> None:
     assert [(f.rule, f.path, f.line) for f in rules.findings] == [("grep-todo/todo", "a.txt", 2)]
 
 
+@pytest.mark.parametrize(
+    ("paths", "brought", "read"),
+    [
+        (("**/*.js", "**/Dockerfile"), (), {"web/a.js"}),
+        (("{web,src}/*.{js,ts}",), (), {"web/a.js"}),
+        (("**",), (), set[str]()),
+        (("web/**", "main.*"), (), set[str]()),
+        (("**", "**/*.js"), (), {"web/a.js"}),
+        (("**/*.js",), (".eslintignore", "x.yml"), {"web/a.js"}),  # which it is not given
+        (("**", "**/*.js"), (".eslintignore",), set[str]()),
+        (("**/*.js",), ("eslint.config.js",), set[str]()),
+        (("**/*.js",), ("web/.eslintrc.js",), set[str]()),
+        (("**/*.js",), ("tools/rules.js",), set[str]()),  # which its command names
+        (("**/*.js", "**/*.json"), ("package.json",), set[str]()),
+    ],
+)
+async def test_t_r13_a_configured_linter_reads_what_its_paths_name_and_obeys_no_change(
+    toolbox: Toolbox, paths: tuple[str, ...], brought: tuple[str, ...], read: set[str]
+) -> None:
+    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(sarif())}')} -c rules.js", paths=paths)
+    files: Versions = dict.fromkeys(("web/a.js", "main.go", *brought), (None, "x\n"))
+    result = await checked(toolbox, files, linters=(linter,))
+    assert {path for path, by in result.read_by.items() if "js" in by} == read
+    assert bool(result.layers[0].note) == any(path in (result.layers[0].note or "") for path in brought)
+
+
 def _todo() -> str:
     place = r"{\"artifactLocation\":{\"uri\":\"%s\"},\"region\":{\"startLine\":%s}}"
     result = (

@@ -11,6 +11,7 @@ from domain.globs import (
     _by_steps,  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
     alternatives,
     matches,
+    matches_by_name,
     mistake,
 )
 
@@ -118,3 +119,25 @@ def test_many_wildcards_take_no_time() -> None:
     assert not matches("a" * 400, ["*a" * 40 + "{a,b}" * 5 + "c", "*a[ab]" * 5 + "b"])
     assert len(alternatives("{a,b}" * 40)) == 64
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "by_name"),
+    [
+        ("web/a.js", "**/*.js", True),
+        ("a.js", "*.[jt]s", True),
+        ("a.js", "{src/**,*.js}", True),
+        ("deep/Dockerfile", "**/Dockerfile", True),
+        ("src/x.go", "src/**.go", True),
+        ("a.js", "**", False),
+        ("src/a.js", "src/**", False),
+        ("src/a.js", "src/*", False),
+        ("a.js", "*.*", False),
+        ("a.js", "*.j?", False),
+        ("x.js", "**/x*", False),
+        ("src/.js/a", "**/*.js/**", False),
+        ("a.js", "*.go", False),
+    ],
+)
+def test_a_pattern_names_files_or_takes_all_there_are(path: str, pattern: str, by_name: bool):
+    assert matches_by_name(path, [pattern]) == by_name

@@ -6,7 +6,7 @@ import pytest
 
 from domain.changes import Change, ChangeStatus, FileChange, Touched
 from domain.findings import Category, Layer, RawFinding, Severity
-from domain.paths import may_run
+from domain.paths import may_run, may_steer
 from domain.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from safety.decision import CONCLUSIONS, Verdict, decide
 from safety.gates import answered
@@ -48,6 +48,25 @@ def test_what_may_run(path: str) -> None:
 )
 def test_what_may_not(path: str) -> None:
     assert not may_run(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".eslintignore", "web/.eslintrc.js", ".rubocop.yml", ".github/linters/.golangci.yml", ".config/x.js"),
+        *("eslint.config.mjs", "stylelint.config.js", "pylintrc", "tsconfig.base.json", "biome.json", "deno.jsonc"),
+        *("package.json", "setup.cfg", "tox.ini", "phpstan.neon", "psalm.xml", "conftest.py"),
+    ],
+)
+def test_what_may_steer_a_linter(path: str) -> None:
+    assert may_steer(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/config.js", "main.go", ".github/workflows/ci.yml", "arc.js", "src.rb", "a/b.json"]
+)
+def test_what_steers_none(path: str) -> None:
+    assert not may_steer(path)
 
 
 def test_source_is_read_by_a_linter_of_its_language_or_by_a_model() -> None:
