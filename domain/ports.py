@@ -286,6 +286,13 @@ class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
 
     def clone_url(self, repository: RepositoryRef) -> str: ...
 
+    async def address(self, repository: RepositoryRef) -> RepositoryRef:
+        """The repository with the owner and the name it has now.
+
+        :raises NotFound: it is gone, or its name belongs to another one now.
+        """
+        ...
+
     async def covered(self, installation_id: int) -> Collection[int]:
         """The ids of the repositories of an installation, all of them."""
         ...

@@ -29,19 +29,25 @@ async def note(database: Database, guid: str, repository_id: int, account_id: in
 
 
 async def tell_once(database: Database, guid: str, what: str) -> bool:
-    """Whether whoever wrote a comment is told this; not if a comment of theirs here was within the last hour.
+    """Whether whoever wrote a comment is told this; not if another comment of theirs here was within the last hour.
+
+    The comment that is answered stays the one, however often the answer has to be tried.
 
     :param guid: of its delivery.
     """
     row = CommandedRow
+    here = row.guid == guid
+    # An update that changes nothing: it takes the row's lock, on SQLite that of the file, before anything is decided.
+    held = update(row).where(here).values(told=row.told).returning(row.repository_id, row.account_id, row.told)
 
     def mark(connection: Connection) -> bool:
-        marked = update(row).where(row.guid == guid).values(told=what).returning(row.repository_id, row.account_id)
-        mine = connection.execute(marked).one_or_none()
-        if mine is None:  # more than an hour went by since it came
+        mine = connection.execute(held).one_or_none()
+        if mine is None or mine.told == what:  # none: more than an hour went by since it came
             return True
         theirs = (row.repository_id == mine.repository_id, row.account_id == mine.account_id)
-        before = select(func.count()).where(*theirs, row.told == what, row.guid != guid)
-        return not connection.scalar(before)
+        if connection.scalar(select(func.count()).where(*theirs, row.told == what)):
+            return False
+        connection.execute(update(row).where(here).values(told=what))
+        return True
 
     return await database.at_once(mark)

@@ -31,6 +31,7 @@ from domain.commands import (
     ReviewPullRequest,
 )
 from domain.errors import (
+    Behind,
     CodeHostError,
     Forbidden,
     ForgeError,
@@ -66,6 +67,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
 from pipeline.memory_file import take_over
 from pipeline.obey import Obedience
+from pipeline.purging import still_lost
 from pipeline.services import Services
 from pipeline.signs import open_sign
 from pipeline.standing import May, asked_before, give_ok, look, note_refusal
@@ -148,7 +150,7 @@ class Dispatch:
             case EndPullRequest() | EndIssue() | EndInstallation() | ResumeInstallation():
                 return await self._ending.carry_out(command)
             case FollowRepository():
-                return str(await self._journal.step("follow", lambda: self._follow(command.repository)))
+                return await self._follow(command.repository)
             case LabelledIssue():
                 return await self._labelled(command)
             case ReportMergeGroup():
@@ -305,8 +307,28 @@ class Dispatch:
             await deliveries.may_come_again(self._services.database, self._guid)
         return None
 
-    async def _follow(self, repository: RepositoryRef) -> JsonValue:
-        return f"{await addresses.follow(self._services.database, repository)} addresses changed"
+    async def _follow(self, repository: RepositoryRef) -> str:
+        """Keep the address GitHub says the repository has now: the event may be late, or sent once more."""
+
+        async def follow(told: RepositoryRef | None) -> JsonValue:
+            now = await self._address(repository, told)
+            if await still_lost(self._services, now.installation_id, (now.id,)):
+                return "ignored: this installation does not cover the repository any more"
+            return f"{await addresses.follow(self._services.database, now)} addresses changed"
+
+        return str(await caught_up(self._services, self._journal.step, "follow", follow, repository))
+
+    async def _address(self, repository: RepositoryRef, told: RepositoryRef | None) -> RepositoryRef:
+        """:raises Behind: it is not where the event says that it is."""
+        try:
+            now = await self._services.host.address(repository)
+        except NotFound as error:
+            if told is None:
+                raise
+            raise Behind(error.message, error.advice) from error
+        if told is not None and now != told:
+            raise Behind(f"GitHub does not show yet that it is {told.full_name} now.", "Forge looks again.")
+        return now
 
     async def _leaves_drafts_out(self, command: ReviewPullRequest) -> JsonValue:
         """Whether something is under way that nobody asked for, where drafts are not reviewed."""

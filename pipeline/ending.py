@@ -9,7 +9,7 @@ import structlog
 from pydantic import JsonValue
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
-from domain.errors import CodeHostError
+from domain.errors import CodeHostError, Recovery
 from domain.pulls import PullRequest
 from domain.runs import ReasonCode, RepositoryRef, Run
 from domain.seen import Seen
@@ -158,7 +158,9 @@ class Ending:
     async def stop(self, stopped: Sequence[Run]) -> None:
         """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
         for run in stopped:
-            await self._journal.step("close the check", lambda run=run: self._close_check(run))
+            is_said = await self._journal.step("close the check", lambda run=run: self._close_check(run))
+            if is_said is False:  # what waited for a person has nothing else that would
+                await hand_over(run, self._guid)
             if not run.is_of_issue:
                 await tell_owner(self._services, self._journal, run.repository, run.number, self._guid)
 
@@ -200,14 +202,12 @@ class Ending:
         return await purge(self._services, installation_id, repository_ids)
 
     async def _close_check(self, run: Run) -> JsonValue:
+        """Whether what shows a run is closed, or cannot be; if not, it is to be tried again."""
         await waits.end(self._services.database, run.id, self._services.clock.now())
-        with contextlib.suppress(CodeHostError):
-            await show_void(self._services, run)
+        is_void = await _is_said(show_void(self._services, run))
         if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
-            return None  # its verdict came first, or the run finds that it did not
-        with contextlib.suppress(CodeHostError):  # the run itself closes it, too, and takes its time for that
-            await close_sign(self._services, run)
-        return None
+            return is_void  # its verdict came first, or the run finds that it did not
+        return await _is_said(close_sign(self._services, run)) and is_void
 
     async def _end_runs(
         self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
@@ -226,6 +226,15 @@ class Ending:
     async def _active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
         found = await runs.active_of_installation(self._services.database, installation_id, repository_ids)
         return [[run.repository.model_dump(mode="json"), run.number] for run in found]
+
+
+async def _is_said(saying: Awaitable[None]) -> bool:
+    """Whether a last word was said, tried once; also where GitHub never takes it."""
+    try:
+        await saying
+    except CodeHostError as error:
+        return error.recovery not in {Recovery.wait, Recovery.retry}
+    return True
 
 
 def _ended(count: int) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import structlog
 
-from domain.errors import CodeHostError, Halted, Superseded
+from domain.errors import CodeHostError, Halted, RateLimited, Superseded
 from domain.gates import Gate, GateRequest, GateState
 from domain.runs import RepositoryRef, Run
 from memory import gates, outbox, runs, spend
@@ -112,9 +112,13 @@ async def refresh(services: Services, gate: Gate, note: str = "", looked: dateti
 async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
     """Put a label there and tell the configured people, each once. That GitHub does not take it is no reason to hold
     the run up. Where nobody is configured nobody was told, and the ledger does not say so.
+
+    :raises RateLimited: GitHub takes it later.
     """
     try:
         await services.publisher.escalate(run, gate, spent)
+    except RateLimited:
+        raise
     except CodeHostError as error:
         log.warning("gate.not_escalated", gate=gate.id, error=str(error))
         return

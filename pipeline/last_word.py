@@ -52,16 +52,22 @@ async def derailed(services: Services, run: Run, error: Exception) -> str:
 
 
 async def say(services: Services, workflow_id: str, run: Run) -> str:
-    """Close what shows a run that ended; how that went."""
+    """Close what shows a run that ended, and what it asked; how that went."""
 
     async def close() -> JsonValue:
         await show_void(services, run)
         await close_sign(services, run)
         return None
 
-    try:
-        await WorkflowJournal(services, workflow_id, pauses=services.long_pauses).step("close the check", close)
-    except ForgeError as error:
-        log.warning("last_word.unsaid", run=run.id, error=str(error))
-        return "unsaid"
-    return "said"
+    async def ask_no_more() -> JsonValue:
+        await show_void(services, run)
+        return None
+
+    journal, outcome = WorkflowJournal(services, workflow_id, pauses=services.long_pauses), "said"
+    for key, last_word in (("close the check", close), ("show what is void", ask_no_more)):
+        try:
+            await journal.step(key, last_word)
+        except ForgeError as error:
+            log.warning("last_word.unsaid", run=run.id, step=key, error=str(error))
+            outcome = "unsaid"
+    return outcome

@@ -1,15 +1,15 @@
 """Carries out what people say about findings, and what they teach Forge or take back (SPEC M7, M11)."""
 
-import contextlib
 import re
 from collections.abc import Awaitable, Callable, Collection
 from difflib import get_close_matches
 
+import structlog
 from pydantic import JsonValue
 
 from domain import memory_texts, replies
 from domain.commands import ObeyComment
-from domain.errors import CodeHostError
+from domain.errors import CodeHostError, RateLimited
 from domain.findings import Finding
 from domain.memories import LONGEST, Kind, Memory, Origin, Scope, learned
 from domain.redaction import holds_secret
@@ -25,6 +25,8 @@ from pipeline.standing import look
 from safety.authority import Gate, authorise
 from safety.gates import is_grave, request
 from safety.holding import History, releasing
+
+log = structlog.get_logger(__name__)
 
 VERBS = frozenset({Verb.dismiss, Verb.undismiss, Verb.explain, Verb.why, Verb.remember, Verb.forget})
 """The commands that are carried out here."""
@@ -238,9 +240,13 @@ class Teaching:
         if command.is_pull_request:
             await self._reconclude(command.number, did)
         for number in sorted(set(numbers) - {command.number}):
-            with contextlib.suppress(CodeHostError):  # its next review says it
+            try:
                 if (await self._services.host.pull_request(command.repository, number)).is_open:
                     await self._reconclude(number, did)
+            except RateLimited:
+                raise
+            except CodeHostError as error:  # its next review says it
+                log.warning("teaching.not_reconcluded", number=number, error=str(error))
 
     async def _reconclude(self, number: int, did: str) -> None:
         """A comment may say several things: the check follows each."""

@@ -197,6 +197,10 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     def clone_url(self, repository: RepositoryRef) -> str:
         return f"{self._settings.web_url}/{segment(repository.owner)}/{segment(repository.name)}.git"
 
+    async def address(self, repository: RepositoryRef) -> RepositoryRef:
+        home = await self.home(repository)
+        return repository.model_copy(update={"owner": home.owner.login, "name": home.name})
+
     async def covered(self, installation_id: int) -> Collection[int]:
         purpose = f"list the repositories of installation {installation_id}"
         items = await self._client.items(installation_id, "installation/repositories", purpose, key="repositories")

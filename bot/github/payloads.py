@@ -61,6 +61,10 @@ class Home(Repository):
     owner: Account
     default_branch: str = Field(min_length=1)
 
+    @property
+    def name(self) -> str:
+        return self.url.rpartition("/")[2]
+
 
 class Tip(BaseModel):
     """A branch, where only what it points to matters."""

@@ -213,6 +213,21 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(read: Story
     assert read.check(repository, head).conclusion == "failure"
 
 
+async def test_what_was_taught_elsewhere_is_taken_back_there_although_github_limits(told: Story) -> None:
+    repository, alice, carol, pull, _ = await taught(told)
+    _, head = await opened(told, repository, alice, "second", NEXT)
+    memory = line(told, repository, head).split("`/forge forget ")[1].split("`")[0]
+    issue = await alice.open_issue(repository, "Conventions")
+    wait = {"retry-after": "3600"}
+    told.github.faults.add(kind="before", method="PATCH", path=r"/check-runs/\d+$", status=403, headers=wait)
+    await carol.comment(issue, f"/forge forget {memory}")
+    await told.rest()
+    told.clock.move(minutes=61)
+    await told.rest()
+    assert told.check(repository, pull.head_sha).conclusion == "failure"
+    assert len(told.answers(issue)) == 1
+
+
 async def test_remember_forget_and_what_is_known_already(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     carol = told.github.user("carol")

@@ -15,6 +15,7 @@ from simulator.state import CheckRun, PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import fresh
 from tests.stories.driver import SECRET, Story, chapter
+from tests.stories.gate_scenes import CI, VOID, WORKFLOW, opened
 from tests.threats.meanwhile import after_first_write
 
 APP = """\
@@ -213,6 +214,58 @@ async def test_g2_a_push_while_a_run_waits(told: Story) -> None:
     assert told.check(repository, newer).conclusion == "failure"
     assert told.check(repository, head).conclusion in {"failure", "cancelled"}
     assert told.comments(pull)
+
+
+@ONE
+async def test_g2_limited_while_pull_requests_with_questions_are_closed(told: Story) -> None:
+    """What waited for a person has no workflow that would take its question back later."""
+    scene = await opened(told)
+    limited(told, "PATCH", UPDATE_CHECK)
+    await scene.alice.close(scene.pull)
+    await told.rest()
+    assert (await scene.run()).reason == "closed"
+
+    told.clock.move(minutes=61)
+    await told.rest()
+    assert scene.gate("protected_paths").conclusion == "cancelled"
+    assert told.gates(scene.pull) == []
+    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+
+
+@ONE
+async def test_g2_limited_while_a_push_overtakes_a_question(told: Story) -> None:
+    scene = await opened(told)
+    asked, head = scene.gate("protected_paths"), scene.head
+    limited(told, "PATCH", UPDATE_CHECK)
+    await scene.pushes({"notes.md": "# Notes\n", CI: WORKFLOW})
+    assert asked.conclusion == "action_required"
+
+    told.clock.move(minutes=61)
+    await told.rest()
+    assert asked.conclusion == "cancelled"
+    assert told.check(scene.repository, head).conclusion in {"action_required", "cancelled"}
+    assert told.gates(scene.pull) == []
+    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+
+
+@ONE
+async def test_g2_limited_while_it_tells_who_is_named_that_nobody_answered(told: Story) -> None:
+    scene = await opened(told, configuration='gates: {protected_paths: {timeout: 3h, escalate: ["@dora"]}}\n')
+    limited(told, "POST", r"/issues/\d+/comments$", times=2)
+    told.clock.move(hours=3, minutes=1)
+    await told.rest()
+    for _ in range(2):
+        told.clock.move(minutes=61)
+        await told.rest()
+    assert [answer.body.count("@dora") for answer in told.answers(scene.pull)] == [1]
+    assert (await scene.run()).reason == "gate_timeout"
+    told.closed_gates(scene.pull)
+
+
+def limited(told: Story, method: str, path: str, times: int = 1) -> None:
+    """GitHub's secondary limit answers the next such requests, and holds for an hour each."""
+    wait = {"retry-after": "3600"}
+    told.github.faults.add(kind="before", method=method, path=path, status=403, headers=wait, times=times)
 
 
 async def assert_quiet(told: Story) -> None:

@@ -76,6 +76,21 @@ async def test_t_w14_a_press_that_was_refused(told: Story) -> None:
     assert len(told.answers(pull)) == 1
 
 
+async def test_t_w14_a_new_name(told: Story) -> None:
+    """What is kept of a repository stays under the name it has now; GitHub is asked which that is."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    for name in ("second", "third"):
+        told.github.rename(repository, name)
+        await told.rest()
+        assert [run.name for run in await told.runs()] == [name]
+    first = next(each for each in told.github.deliveries if (each.event, each.action) == ("repository", "renamed"))
+    assert await _again(told, first) != "seen before"
+    assert [run.name for run in await told.runs()] == ["third"]
+
+
 async def test_t_w14_an_old_comment(told: Story) -> None:
     """A comment that is older than what GitHub repeats is not obeyed, when nothing is known of it any more."""
     repository, alice = told.repository({"app.py": "print()\n"})
