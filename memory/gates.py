@@ -27,7 +27,8 @@ _EVENTS = {
 
 
 async def ask(database: Database, run: Run, request: GateRequest, now: datetime) -> Gate:
-    """Ask what a run has to ask, once: the gate of the same name about the same subject is found again.
+    """Ask what a run has to ask, once: the gate of the same name about the same subject is found again, but one that
+    is void, which nobody answered: what comes up again is asked anew.
 
     Where the question stood on this pull request before and lost its object, its comment is taken over, unless it shows
     something of its own: people are notified of that.
@@ -37,6 +38,7 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
     gate_id = new_id()
     values = _values(gate_id, run, request, now)
     async with database.transaction() as session:
+        await _set_aside(session, run.id, request)
         await session.execute(insert_new(database.dialect, GateRow, values))
         row = (
             await session.scalars(
@@ -199,6 +201,17 @@ async def _found(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
 
 def _of_run(run_id: str) -> Select[GateRow]:
     return select(GateRow).where(GateRow.run_id == run_id).order_by(GateRow.id)
+
+
+async def _set_aside(session: AsyncSession, run_id: str, request: GateRequest) -> None:
+    """Let what became void make room for the same question."""
+    void = update(GateRow).where(
+        GateRow.run_id == run_id,
+        GateRow.name == request.name,
+        GateRow.subject == request.subject,
+        GateRow.state == GateState.void.value,
+    )
+    await session.execute(void.values(subject=GateRow.subject + " until " + GateRow.id))
 
 
 async def _held(session: AsyncSession, gate_id: str) -> GateRow:

@@ -52,6 +52,29 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(told: Story) -> No
     assert happened[EventType.gate_approved] == 1
 
 
+async def test_what_was_asked_in_vain_is_asked_again(told: Story) -> None:
+    """A finding that blocks makes the question void; that it is dismissed once more does not answer it."""
+    repository, dave, pull, head = await _opened(told, BOTH)
+    names = told.named(pull, "🔴")
+    for verb in ("dismiss", "undismiss", "dismiss"):
+        told.clock.move(seconds=2)
+        why = " fine here" if verb == "dismiss" else ""
+        await dave.comment(pull, "\n".join(f"/forge {verb} {name}{why}" for name in names))
+        await told.rest()
+        told.answers(pull)
+    assert told.check(repository, head).conclusion == "action_required"
+    assert told.gates(pull) == ["protected_paths"]
+    [run] = await told.runs()
+    assert (run.state, run.reason) == ("waiting", "gate")
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "maintain")
+    told.clock.move(seconds=2)
+    await carol.comment(pull, "/forge approve")
+    await told.rest()
+    assert "is approved" in told.answers(pull)[-1].body
+    assert told.check(repository, head).conclusion == "success"
+
+
 async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -> None:
     """It is said under another name than the one that the default branch requires."""
     repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
