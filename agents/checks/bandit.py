@@ -73,7 +73,8 @@ def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problems: 
             break
         head += _findings(file.path, found["head"], len(file.head_lines))
         base += _findings(file.path, found["base"] or [], len(file.base_lines))
-        read.add(file.path)
+        if file.is_as_python_reads_it:
+            read.add(file.path)
         if found["base"] is None:
             unread.add(file.path)
     return ToolReport(

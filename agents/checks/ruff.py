@@ -117,7 +117,9 @@ class _Run:
             unread = frozenset(self._files)
         findings = (*_one_syntax_error(head.findings), *unformatted)
         if head.is_all:
-            read, problem = frozenset(path for path, file in self._files.items() if _is_utf8(file.head)), None
+            broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
+            able = (path for path, file in self._files.items() if _is_utf8(file.head) and file.is_as_python_reads_it)
+            read, problem = frozenset(able) - broken, None
         else:  # which files it came to is not said
             read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
         return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -105,9 +105,10 @@ def _drawn(
     files: Sequence[Subject], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
 ) -> CheckResult:
     """What all tools said, drawn together; for a thread of its own, because there may be much of it."""
-    outcomes = _with_unparsed(outcomes)
+    every = _kept(files, outcomes)
+    outcomes = _with_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
     silenced = silencing.added(files)
-    kept, cut = most_weighty(_kept(files, outcomes))
+    kept, cut = most_weighty(every)
     layers = _with_silenced(_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = silencing.lines(silenced) if silencing.counts(origin) else 0
@@ -192,9 +193,11 @@ async def _attempt(tool: _Tool) -> _Outcome:
     return _Outcome(tool.name, tool.layer, report, time.monotonic() - started)
 
 
-def _with_unparsed(outcomes: Sequence[_Outcome]) -> list[_Outcome]:
-    """The outcomes, with files a tool could not parse as its problem, unless a syntax error says so already."""
-    broken = {finding.path for outcome in outcomes for finding in outcome.report.head if finding.rule == ruff.SYNTAX}
+def _with_unparsed(outcomes: Sequence[_Outcome], broken: Collection[str]) -> list[_Outcome]:
+    """The outcomes, with files a tool could not parse as its problem.
+
+    :param broken: paths of which a finding says so already. An error of syntax that was there before is no finding.
+    """
     return [
         _unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken]) for outcome in outcomes
     ]

@@ -1,5 +1,6 @@
 """What the checks look at: the changed text files with both versions, and their copies on disk for programs."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ MOST_TAKEN_IN = 10_000
 """Findings of one version that a tool in a worker may report; what is beyond is said, and asks for a person."""
 TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} things; what is beyond was not weighed."
 HEAD, BASE = "head", "base"
+_ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
+_PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,15 @@ class Subject:
     def is_python(self) -> bool:
         """Python source, but not a template of it."""
         return self.path.endswith((".py", ".pyi")) and "{{" not in self.path and b"\0" not in self.head
+
+    @property
+    def is_as_python_reads_it(self) -> bool:
+        """Whether its first two lines name no encoding in which Python would read another program (PEP 263)."""
+        named = [
+            each.decode().lower().replace("_", "-")
+            for each in _ENCODING.findall(b"\n".join(self.head.split(b"\n", 2)[:2]))
+        ]
+        return all(each in _PLAIN or each.startswith("utf-8-") for each in named)
 
 
 @dataclass(frozen=True)

@@ -87,3 +87,42 @@ async def test_t_r13_what_ruff_cannot_decode_it_did_not_read(toolbox: Toolbox) -
     source = "# -*- coding: latin-1 -*-\nx = 1  # \xe9\n".encode("latin-1")
     result = await checked(toolbox, {"a.py": (None, source), "b.py": (None, "b = 1\n")})
     assert result.read_by == {"a.py": ("bandit",), "b.py": ("ruff", "bandit")}
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("first", "is_read"),
+    [
+        ("", True),
+        ("# -*- coding: utf-8 -*-", True),
+        ("# vim: set fileencoding=UTF_8 :", True),
+        ("# coding: utf-8-unix", True),
+        ("# coding: ascii", True),
+        ("# coding=latin-1", True),
+        ("# -*- coding: utf-7 -*-", False),
+        ("#!/usr/bin/python\n# coding: utf-7", False),
+        ("\r# coding: utf-7", False),
+        ("# coding: rot13", False),
+        ("\n\n# coding: utf-7 is no cookie here", True),
+    ],
+)
+async def test_t_r13_what_python_reads_as_another_program_was_not_read(
+    toolbox: Toolbox, first: str, is_read: bool
+) -> None:
+    """In UTF-7 the comment ends: `+AAo-` is a line feed, and Python runs what follows."""
+    source = f"{first}\n# harmless +AAo-print(1)\nx = 1\n".encode()
+    result = await checked(toolbox, {"a.py": (None, source)})
+    assert result.read_by == ({"a.py": ("ruff", "bandit")} if is_read else {})
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_what_nobody_could_parse_nobody_read(toolbox: Toolbox) -> None:
+    """Nor is it passed over in silence where the syntax error was there before and is thus no finding."""
+    old = "def f(:\n    pass\n\n\nx = 1\n"
+    result = await checked(toolbox, {"a.py": (old, old + "import os; os.system(input())\n"), "b.py": (None, "b = 1\n")})
+    assert (result.findings, result.read_by) == ((), {"b.py": ("ruff", "bandit")})
+    problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
+    assert problems["bandit"] == "bandit could not parse a.py."
+    fresh = await checked(toolbox, {"a.py": (None, old)})
+    assert ([each.rule for each in fresh.findings], fresh.read_by) == (["ruff/invalid-syntax"], {})
+    assert all(tool.problem is None for layer in fresh.layers for tool in layer.tools)
