@@ -21,13 +21,13 @@ _LOCK_NAMES = """
 """
 _LOCKS = frozenset(_LOCK_NAMES.split())
 
-_DOCUMENT_SUFFIXES = "md markdown rst txt adoc asciidoc po pot"
+_DOCUMENT_SUFFIXES = "md markdown rst adoc asciidoc po pot"
 _DOCUMENT_FILES = """
     license licence copying notice authors contributors maintainers changelog readme
     .gitignore .gitkeep .keep .mailmap .editorconfig
 """
 _DATA_SUFFIXES = """
-    csv tsv geojson jsonl ndjson parquet snap golden map lock sum sqlite svg
+    csv tsv geojson jsonl ndjson parquet golden map lock sum sqlite
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf
     woff woff2 ttf otf eot doc docx xls xlsx ppt pptx
 """
@@ -41,7 +41,18 @@ _TEXT_FILES = "dockerfile makefile gnumakefile jenkinsfile rakefile gemfile vagr
 _DOCUMENTS, _DOCUMENT_NAMES = frozenset(_DOCUMENT_SUFFIXES.split()), frozenset(_DOCUMENT_FILES.split())
 _DATA = frozenset(_DATA_SUFFIXES.split())
 _TEXT, _TEXT_NAMES = frozenset(_TEXT_SUFFIXES.split()), frozenset(_TEXT_FILES.split())
-_RUN_ALL_THE_SAME = frozenset({"cmakelists.txt", "constraints.txt"})
+_TOLD = re.compile(
+    r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
+    r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
+)
+_TOLD_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
+_DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages")
+_INSTRUCTS = re.compile(
+    r"(^|/)(claude|agents?|gemini|qwen|skill|copilot[^/]*|forge-memory)(\.local)?\.\w+$"
+    r"|\.(instructions|prompt|chatmode|agent)\.\w+$"
+    r"|(^|/)(prompts?|\.github/(agents|instructions|chatmodes|skills))/|(^|/)\.(?!github/)[^/]+/"
+)
+"""What agents and other models obey: files of theirs, and whatever lies in a folder that people do not see."""
 
 _MARKS_A_TEST = re.compile(r"^test_|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
@@ -69,10 +80,17 @@ def is_source(path: str) -> bool:
 
 
 def is_document(path: str) -> bool:
-    """Whether people read this file and nothing runs it; a list of dependencies is none, whatever it is called."""
+    """Whether people read this file and nothing runs or obeys it.
+
+    A list of dependencies is none, whatever it is called, and so is what tells agents what to do. Plain text is one
+    where its name says what it tells, or where documentation lies: elsewhere it may decide what is built.
+    """
     name = PurePosixPath(path.lower())
-    if name.name in _RUN_ALL_THE_SAME or is_manifest(path):
+    if is_manifest(path) or _INSTRUCTS.search(str(name)):
         return False
+    if name.suffix == ".txt":
+        in_documents = not _TOLD_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
+        return in_documents or _TOLD.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
 
 

@@ -45,7 +45,7 @@ async def test_back_to_the_first_base(told: Story) -> None:
     """What another base gave the head is not its verdict any more."""
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "release", {"app.py": BROKEN}, base="main")
-    head = await alice.push(repository, "feature", {"notes.txt": "Nothing is wrong in here.\n"}, base="release")
+    head = await alice.push(repository, "feature", {"notes.md": "Nothing is wrong in here.\n"}, base="release")
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
     told.comments(pull)

@@ -32,7 +32,24 @@ WARNING = RawFinding(
     [
         *("web/cart.js", "b.yml", "m.go", "lib.jar", "lib.so", "x.wasm", "x.pyc", "a.zip", "model.pkl", "Dockerfile"),
         *("bin/run", "requirements.txt", "CMakeLists.txt", "package.json", "main.tf", "schema.sql", "page.mdx"),
-        *("note.ipynb", "x.unheard-of", ".env", "vendor/x.js", "app.min.js"),
+        *("note.ipynb", "x.unheard-of", ".env", "vendor/x.js", "app.min.js", "a.snap", "logo.svg"),
+        *("notes.txt", "meson_options.txt", "conanfile.txt", "runtime.txt", "reqs.txt", "deps.txt", "docs/deps.txt"),
+        *(
+            "docs/CMakeLists.txt",
+            "constraints.txt",
+            "llms.txt",
+            "CLAUDE.md",
+            "sub/AGENTS.md",
+            "GEMINI.md",
+            ".cursorrules",
+        ),
+        *(".cursor/rules/a.md", ".claude/commands/go.md", "SKILL.md", ".github/copilot-instructions.md"),
+        *(
+            ".github/instructions/a.instructions.md",
+            "src/prompts/review.md",
+            ".github/forge-memory.md",
+            "CLAUDE.local.md",
+        ),
     ],
 )
 def test_what_may_run(path: str) -> None:
@@ -42,8 +59,9 @@ def test_what_may_run(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("README.md", "docs/how.rst", "notes.txt", "LICENSE", ".gitignore", "CHANGELOG", "po/de.po"),
-        *("logo.png", "data.csv", "uv.lock", "package-lock.json", "go.sum", "a.snap", "app.js.map", "font.woff2"),
+        *("README.md", "docs/how.rst", "docs/notes.txt", "LICENSE", ".gitignore", "CHANGELOG", "po/de.po"),
+        *("README.txt", "LICENSE-MIT.txt", "third_party_notices.txt", "robots.txt", ".github/PULL_REQUEST_TEMPLATE.md"),
+        *("logo.png", "data.csv", "uv.lock", "package-lock.json", "go.sum", "app.js.map", "font.woff2"),
     ],
 )
 def test_what_may_not(path: str) -> None:
