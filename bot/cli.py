@@ -227,6 +227,9 @@ def review(
     ] = None,
     staged: Annotated[bool, typer.Option("--staged", help="Look at what is staged, against HEAD.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Correct formatting and simple lint in the working tree.")] = False,
+    unread_ok: Annotated[
+        bool, typer.Option("--unread-ok", help="End with 0 instead of 4, as the hook for pre-commit does.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
 ) -> None:
@@ -240,7 +243,8 @@ def review(
         raise typer.BadParameter("Choose one of --json and --sarif.")
     shown = "json" if as_json else "sarif" if as_sarif else "text"
     configure("console", level=40)
-    raise typer.Exit(_EXIT_CODES[asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))])
+    decision = asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))
+    raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
 
 
 @configuration.command("check")

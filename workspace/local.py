@@ -88,7 +88,8 @@ async def local(
     :param path: a folder in the repository.
     :param base: the revision to compare with; None for the first of :data:`DEFAULT_BASES` that is there.
     :param working_tree: include changes that are not committed.
-    :param staged: of those only what is in the index, as the next commit will have it.
+    :param staged: of those only what is in the index, as the next commit will have it; in a hook it is the one that
+        Git names in ``GIT_INDEX_FILE``.
     :raises LocalError: no repository, no commit, an unknown revision, or no common history.
     """
     theirs = Git(None, program=program)
@@ -236,13 +237,17 @@ class _WorkingTree:
     async def index(self, head: str) -> str:
         """The tree of what is staged."""
         try:
-            if self._place.index.is_file():
-                shutil.copy2(self._place.index, self._index)
+            if (staged := self._staged()).is_file():
+                shutil.copy2(staged, self._index)
             return (await self._run("write-tree", "--missing-ok")).decode().strip()
         except CodeAccessError as error:
             raise LocalError(
                 "What is staged cannot be read.", "Finish a merge that is under way, or leave out --staged."
             ) from error
+
+    def _staged(self) -> Path:
+        """The index of the next commit: ``git commit -a`` and ``git commit FILE`` name another one to their hooks."""
+        return self._top / (os.environ.get("GIT_INDEX_FILE") or self._place.index)
 
     async def _changed(self, head: str) -> list[bytes]:
         """Tracked files that differ from the index, and files that are neither tracked nor ignored."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -177,6 +178,51 @@ def test_what_is_staged(repository: Path, reviewed: Reviewed) -> None:
     assert "other.py" not in told
 
 
+@pytest.fixture
+def hooked(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`git commit` in a repository whose hook is what Forge ships for pre-commit."""
+    hooks = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
+    [shipped] = re.findall(r"^  entry: (forge review --staged.*)$", hooks, re.MULTILINE)
+    hook = repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    command = shlex.join(FORGE) + shipped.removeprefix("forge")
+    hook.write_text(f"#!/bin/sh\nPYTHONPATH={shlex.quote(str(Path(__file__).parents[2]))} {command}\n")
+    hook.chmod(0o755)
+
+    def commit(*arguments: str) -> subprocess.CompletedProcess[str]:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        return subprocess.run(
+            ["git", *who, "commit", "-m", "x", *arguments], cwd=repository, capture_output=True, text=True, check=False
+        )
+
+    return commit
+
+
+@pytest.mark.parametrize("arguments", [["-a"], ["app.py"], ["--include", "app.py"], ["--only", "app.py"]])
+def test_the_hook_reads_what_is_about_to_be_committed(
+    arguments: list[str], repository: Path, hooked: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (repository / "other.py").write_text("x = 3\n")
+    subprocess.run(["git", "add", "other.py"], cwd=repository, check=True)
+    (repository / "app.py").write_text('KEY = "AKIA' + 'Q3EGRZ7VJX2MNB5T"\n')
+    done = hooked(*arguments)
+    assert done.returncode == 1, done.stderr
+    assert "app.py:1:" in done.stderr
+    subprocess.run(["git", "checkout", "-q", "app.py"], cwd=repository, check=True)
+    assert hooked().returncode == 0
+
+
+def test_the_hook_stops_no_commit_of_what_only_a_model_would_read(
+    repository: Path, hooked: Callable[..., subprocess.CompletedProcess[str]], reviewed: Reviewed
+) -> None:
+    (repository / "app.js").write_text("export const x = 1;\n")
+    subprocess.run(["git", "add", "app.js"], cwd=repository, check=True)
+    assert reviewed(repository, "--staged").code == 4
+    done = hooked()
+    assert done.returncode == 0, done.stdout
+    assert "app.js" in done.stderr  # it is named all the same
+
+
 def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> None:
     (repository / "app.py").write_text("import os\nimport sys\n\nprint(eval(sys.argv[1]))\n")
     (repository / "app.py").chmod(0o755)
@@ -271,10 +317,9 @@ def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (
-        2,
-        "forge: FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.\n",
-    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("forge: FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out. ")
+    assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
