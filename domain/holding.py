@@ -56,7 +56,7 @@ class TakenUp:
 class Weight(BaseModel):
     """How sure a finding is here: what its tool or the model says, less what people dismissed.
 
-    :param here: distinct findings of its rule that people dismissed in its folder.
+    :param here: distinct findings of its rule that people dismissed in its folder, together or one by one.
     :param elsewhere: in other folders, as far as those count.
     :param kept_here: findings of its rule in its folder that people took up.
     """

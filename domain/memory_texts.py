@@ -1,6 +1,6 @@
 """Every text about what Forge learned from people: receipts, what is held back because of it, and why."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -103,12 +103,17 @@ def _alone(raised: Unseconded) -> str:
 # --- receipts -----------------------------------------------------------------------------------------------
 
 
-def dismissal_learned(finding: Finding, memory: str) -> str:
+def dismissal_learned(taught: Mapping[str, Finding]) -> str:
     """Follows the receipt of a dismissal.
 
-    :param memory: as it is shown.
+    :param taught: each memory, as it is shown → a finding of the rule and the folder that it is about.
     """
-    return f"Learned ({memory}): {code(finding.rule)} is doubted a little more {_in(folder(finding.path))}."
+    lines = [
+        f"Learned ({memory}): {code(finding.rule)} is doubted a little more {_in(folder(finding.path))}."
+        for memory, finding in taught.items()
+    ]
+    left = len(lines) - MOST_NAMED
+    return " ".join([*lines[:MOST_NAMED], f"So it is in {_count(left, 'more folder')}."] if left > 0 else lines)
 
 
 def remembered(memory: Memory, is_new: bool) -> str:
@@ -155,7 +160,9 @@ def forgotten(memory: Memory, undone: Sequence[Past]) -> str:
     if not undone:
         return f"Forgotten ({memory.shown}): {_said(memory)}"
     names = _listed(f"**{past.name}** of pull request {past.number}" for past in undone)
-    return f"Forgotten ({memory.shown}), and the dismissal that taught it is taken back: {names} counts again."
+    taught, count = ("dismissal", "counts") if len(undone) == 1 else ("dismissals", "count")
+    is_back = f"the {taught} that taught it {'is' if len(undone) == 1 else 'are'} taken back"
+    return f"Forgotten ({memory.shown}), and {is_back}: {names} {count} again."
 
 
 def already_forgotten(memory: Memory) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from domain.findings import Finding, Severity
 from domain.memory_texts import dismissal_learned
@@ -24,6 +25,7 @@ from domain.slash import (
 from domain.texts import reasons
 
 MOST_LINES = 30  # rows of a table in an answer
+_NOTHING: Mapping[str, Finding] = MappingProxyType({})
 
 _STATES = {
     RunState.pending: "waiting for a free worker",
@@ -228,40 +230,43 @@ def explain(finding: Finding, dismissal: Dismissal | None = None, more: str | No
     return "\n\n".join(parts)
 
 
-def dismissed(finding: Finding, reason: str, waived: bool = False, memory: str = "") -> str:
+def dismissed(finding: Finding, reason: str, waived: bool = False, taught: Mapping[str, Finding] = _NOTHING) -> str:
     """The receipt for ``dismiss``.
 
-    :param memory: what it taught, as it is shown.
+    :param taught: see :func:`domain.memory_texts.dismissal_learned`.
     """
     why = prose(reason.rstrip("."), LONGEST_TEXT)
     text = (
         f"**{finding.id}** is dismissed: {why}. It is not raised again here, nor where the same rule meets the same "
-        f"code. {_learned(finding, memory)}`/forge undismiss {finding.id}` takes it back."
+        f"code. {_learned(taught)}`/forge undismiss {finding.id}` takes it back."
     )
     return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
 
 
-def dismissed_by_resolving(remark: Sequence[Finding], login: str, memory: str = "") -> str:
+def dismissed_by_resolving(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
     """The receipt for a thread that a person resolved without a change.
 
     :param remark: what its comment says.
-    :param memory: what it taught, as it is shown.
+    :param taught: see :func:`domain.memory_texts.dismissal_learned`.
     """
     first = remark[0]
     named, is_one = _all_named(remark), len(remark) == 1
     return (
         f"{code(login)} resolved this thread without a change, so {named} {'is' if is_one else 'are'} dismissed. "
-        f"{_learned(first, memory)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
+        f"{_learned(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
         f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
     )
 
 
-def dismissed_together(remark: Sequence[Finding], reason: str, memory: str = "") -> str:
-    """The receipt for ``dismiss`` in the thread of a comment that says several findings."""
+def dismissed_together(remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding]) -> str:
+    """The receipt for ``dismiss`` in the thread of a comment that says several findings.
+
+    :param taught: see :func:`domain.memory_texts.dismissal_learned`.
+    """
     why = prose(reason.rstrip("."), LONGEST_TEXT)
     return (
         f"{_all_named(remark)} are dismissed: {why}. They are not raised again here, nor where the same rule meets the "
-        f"same code. {_learned(remark[0], memory)}`/forge undismiss F-ID` takes one of them back."
+        f"same code. {_learned(taught)}`/forge undismiss F-ID` takes one of them back."
     )
 
 
@@ -450,8 +455,8 @@ def mistake(made: Mistake) -> str:
             return f"{said} cannot be understood. It is used like this: {usage}."
 
 
-def _learned(finding: Finding, memory: str) -> str:
-    return f"{dismissal_learned(finding, memory)} " if memory else ""
+def _learned(taught: Mapping[str, Finding]) -> str:
+    return f"{dismissal_learned(taught)} " if taught else ""
 
 
 def _somebody_else(refusal: Refused) -> str:

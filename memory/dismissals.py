@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
 from domain.crowding import MOST_LIVE
 from domain.events import EventType
 from domain.findings import Finding, Layer, Severity
-from domain.holding import Past
+from domain.holding import Past, folder
 from domain.ids import new_id
 from domain.memories import Archived, Kind, Memory, Origin, Use, learned
 from domain.redaction import outgoing
@@ -26,7 +27,7 @@ async def add(
     database: Database,
     repository: RepositoryRef,
     number: int,
-    finding: Finding,
+    found: Sequence[Finding],
     sender: Sender,
     reason: str,
     now: datetime,
@@ -34,43 +35,58 @@ async def add(
     role: str = "",
     learns: bool = True,
     most: int = MOST_LIVE,
-) -> str:
-    """Dismiss a finding and remember why; the memory's id. A finding that is dismissed already stays as it is.
+) -> Mapping[str, Finding]:
+    """Dismiss findings, all at once, and remember why; the ids of the memories, each with the first that taught it.
 
-    What led to the finding is doubted from then on. The dismissal holds also where nothing is learned or there is no
-    room for what it teaches; then the id is empty.
+    What is dismissed already stays as it is. Findings of one rule in one folder teach together, for it is one decision.
+    What led to a finding is doubted from then on. A dismissal holds also where nothing is learned or there is no room
+    for what it teaches; then there is no memory.
 
-    :param role: of who dismisses it, as GitHub says now.
+    :param role: of who dismisses them, as GitHub says now.
     :param learns: whether anything may be learned here.
     :param most: memories that may live here.
     """
     reason = outgoing(reason)
     async with database.transaction() as session:
         await crowding.take_turn(session, database.dialect, repository.id)
-        known = await session.scalar(
-            update(DismissalRow)
-            .where(
-                DismissalRow.repository_id == repository.id,
-                DismissalRow.number == number,
-                DismissalRow.fingerprint == finding.fingerprint,
-                DismissalRow.undone_at.is_(None),
-            )
-            .values(reason=DismissalRow.reason)
-            .returning(DismissalRow.memory_id)
-        )
-        if known is not None:
-            return known
-        taught = [_taught(repository, number, finding, sender, reason, now)] if learns else []
+        standing = await _standing(session, repository, number, found)
+        new = [finding for finding in found if finding.fingerprint not in standing]
+        memory_of: dict[tuple[str, str], Memory] = {}
+        for finding in new if learns else ():
+            if _lesson(finding) not in memory_of:
+                memory_of[_lesson(finding)] = _taught(repository, number, finding, sender, reason, now)
         trace = await ledger.newest_run(session, repository, number)
-        kept = await crowding.keep(session, repository.id, taught, most, trace, now)
-        row = _row(repository, number, finding, sender, role, reason, kept[0].id if kept else "", now)
-        session.add(row)
-        if learns:
-            cause = _cause(finding.fingerprint)
-            await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
-        facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
-        await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
-        return row.memory_id
+        kept = await crowding.keep(session, repository.id, [*memory_of.values()], most, trace, now)
+        taught = {lesson: memory.id for lesson, memory in memory_of.items() if memory in kept}
+        for finding in new:
+            memory_id = taught.get(_lesson(finding), "")
+            session.add(_row(repository, number, finding, sender, role, reason, memory_id, now))
+            if learns:
+                cause = _cause(finding.fingerprint)
+                await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
+            facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
+            await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
+    of = {each.fingerprint: standing.get(each.fingerprint, taught.get(_lesson(each), "")) for each in found}
+    return {of[each.fingerprint]: each for each in reversed(found) if of[each.fingerprint]}
+
+
+async def _standing(
+    session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
+) -> Mapping[str, str]:
+    """Which of these findings are dismissed in their pull request: fingerprint → what that taught."""
+    known = await session.execute(
+        select(DismissalRow.fingerprint, DismissalRow.memory_id).where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.number == number,
+            DismissalRow.fingerprint.in_([finding.fingerprint for finding in found]),
+            DismissalRow.undone_at.is_(None),
+        )
+    )
+    return {row.fingerprint: row.memory_id for row in known}
+
+
+def _lesson(finding: Finding) -> tuple[str, str]:
+    return finding.rule, folder(finding.path)
 
 
 async def undo(
@@ -122,7 +138,14 @@ async def _undo(
             .returning(DismissalRow)
         )
         undone = [_past(row) for row in rows]
-        await memories.archive_within(session, {past.memory_id for past in undone}, Archived.forgotten, now)
+        taught = {past.memory_id for past in undone}
+        others = select(DismissalRow.memory_id).where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.undone_at.is_(None),
+            DismissalRow.memory_id.in_(taught),
+        )
+        taught -= set(await session.scalars(others))  # what was dismissed together and still is goes on teaching it
+        await memories.archive_within(session, taught, Archived.forgotten, now)
         for past in undone:
             await memories.take_back_within(session, Use.dismissed, _cause(past.fingerprint), now)
             facts = {"finding": past.name, "rule": past.rule}

@@ -1,8 +1,11 @@
-"""Dismisses a finding, whoever says so and however: by command, in words, or by resolving its thread."""
+"""Dismisses findings, whoever says so and however: by command, in words, or by resolving their thread."""
+
+from collections.abc import Mapping
 
 from domain.commands import Sender
 from domain.findings import Finding
 from domain.ids import short
+from domain.remarks import Remark
 from domain.runs import RepositoryRef
 from memory import dismissals
 from pipeline import reconclude
@@ -14,12 +17,13 @@ async def dismiss(
     services: Services,
     repository: RepositoryRef,
     number: int,
-    finding: Finding,
+    found: Remark,
     sender: Sender,
     reason: str,
     cause: str,
-) -> str:
-    """Dismiss a finding and show its check anew; the memory that taught, as it is shown, empty if nothing is learned.
+) -> Mapping[str, Finding]:
+    """Dismiss findings at once and show their check anew; each memory that taught, as it is shown, with the first of
+    the findings it is about.
 
     Who may do so was decided before. May be repeated.
 
@@ -28,8 +32,8 @@ async def dismiss(
     now, configured = services.clock.now(), await wanted(services, repository)
     role = await services.host.permission(repository, sender.login, sender.id)
     where = (services.database, repository, number)
-    memory = await dismissals.add(
-        *where, finding, sender, reason, now, role=role, learns=configured.enabled, most=configured.max
+    taught = await dismissals.add(
+        *where, found, sender, reason, now, role=role, learns=configured.enabled, most=configured.max
     )
     await reconclude.check(services, repository, number, cause)
-    return short("M", memory) if memory else ""
+    return {short("M", memory): finding for memory, finding in taught.items()}

@@ -265,7 +265,7 @@ class Hearing:
         if not (heard.is_sure and heard.has_reason):
             return _Followed(text=hearing_texts.is_it_a_dismissal(finding))
         where = (command.repository, command.number)
-        taught = await dismiss(services, *where, finding, command.sender, why, self._guid)
+        taught = await dismiss(services, *where, (finding,), command.sender, why, self._guid)
         await threads.resolve(services, *where, finding)
-        receipt = replies.dismissed(finding, why, memory=taught)
+        receipt = replies.dismissed(finding, why, taught=taught)
         return _Followed(text=hearing_texts.taken_for_a_dismissal(receipt), dismissed=True)

@@ -96,9 +96,9 @@ class Teaching:
             return replies.already_dismissed(finding, known[finding.fingerprint])
         where = (command.repository, command.number)
         cause = f"{self._guid} dismiss {finding.id}"
-        taught = await dismiss(services, *where, finding, command.sender, reason, cause)
+        taught = await dismiss(services, *where, (finding,), command.sender, reason, cause)
         await threads.resolve(services, *where, finding)
-        return replies.dismissed(finding, reason, memory=taught)
+        return replies.dismissed(finding, reason, taught=taught)
 
     async def _dismiss_all(self, remark: Remark, reason: str) -> str:
         """All that one comment says; where one of them cannot be dismissed like this, none is."""
@@ -110,12 +110,11 @@ class Teaching:
         new = [finding for finding in remark if finding.fingerprint not in known]
         if not new:
             return replies.already_dismissed(remark[0], known[remark[0].fingerprint])
-        where, taught = (command.repository, command.number), ""
-        for finding in new:
-            cause = f"{self._guid} dismiss {finding.id}"
-            taught = await dismiss(services, *where, finding, command.sender, reason, cause) or taught
+        where = (command.repository, command.number)
+        cause = f"{self._guid} dismiss {new[0].id}"
+        taught = await dismiss(services, *where, tuple(new), command.sender, reason, cause)
         await threads.resolve(services, *where, new[0])
-        return replies.dismissed_together(new, reason, memory=taught)
+        return replies.dismissed_together(new, reason, taught)
 
     async def _undismiss(self, finding: Finding) -> str:
         """Of a finding that is held back because of its like, what holds it is taken back."""

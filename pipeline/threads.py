@@ -148,9 +148,8 @@ async def _dismiss(services: Services, guid: str, command: NoteThread, remark: R
     meant = [each for each in standing if each.severity is not Severity.critical or each.category != Category.security]
     if not meant:
         return f"{_named(standing)} is critical: only a command dismisses it"
-    where, taught = (command.repository, command.number), ""
-    for finding in meant:
-        taught = await dismiss(services, *where, finding, command.sender, RESOLVED, f"{guid} {finding.id}") or taught
+    where = (command.repository, command.number)
+    taught = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
     text = replies.dismissed_by_resolving(meant, command.sender.login, taught)
     await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
     return f"{_named(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"

@@ -96,12 +96,22 @@ def weighed(finding: Finding, history: History) -> Weight:
 
 
 def distinct(finding: Finding, history: History) -> list[Past]:
-    """The dismissals of other findings of its rule, oldest first; the same finding counts once."""
-    first: dict[str, Past] = {}
+    """The dismissals of other findings of its rule, oldest first.
+
+    The same finding counts once, and so does what was dismissed together in one folder: that taught one thing.
+    """
+    counted: list[Past] = []
+    seen = {finding.fingerprint}
     for past in history.dismissed:
-        if past.rule == finding.rule and past.fingerprint != finding.fingerprint:
-            first.setdefault(past.fingerprint, past)
-    return list(first.values())
+        is_known = past.fingerprint in seen or past.memory_id in seen
+        if past.rule == finding.rule and not is_known:
+            counted.append(past)
+            seen |= {past.fingerprint, past.memory_id} - {""}
+    return counted
+
+
+def _is_one(one: Past, other: Past) -> bool:
+    return one.fingerprint == other.fingerprint or (one.memory_id != "" and one.memory_id == other.memory_id)
 
 
 def _is_raised(finding: Finding, history: History) -> bool:
@@ -150,13 +160,14 @@ def _releasing(finding: Finding, history: History) -> list[Past]:
     """The fewest dismissals without which the finding would be raised: the newest first, those of its folder before."""
     where = folder(finding.path)
     newest = list(reversed(distinct(finding, history)))
-    gone: set[str] = set()
+    gone: list[Past] = []
+    left = history
     for past in sorted(newest, key=lambda past: folder(past.path) != where):
-        gone.add(past.fingerprint)
-        left = History([each for each in history.dismissed if each.fingerprint not in gone], history.taken_up)
+        gone += [each for each in left.dismissed if _is_one(each, past)]
+        left = History([each for each in left.dismissed if not _is_one(each, past)], history.taken_up)
         if _is_raised(finding, left):
             break
-    return [past for past in history.dismissed if past.rule == finding.rule and past.fingerprint in gone]
+    return [past for past in history.dismissed if past.rule == finding.rule and past in gone]
 
 
 def _held(finding: Finding, why: Why, weight: Weight, releasing: Sequence[Past]) -> Held:

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Mapping
 
+import pytest
+
 from agents.scripted import ScriptedModel
 from memory import memories
 from simulator import User
@@ -124,6 +126,36 @@ async def test_undismissing_what_is_held_back(told: Story) -> None:
     assert told.check(repository, head).conclusion == "failure"
     assert "was dismissed" not in summary(told, repository, head)
     assert first.number != pull.number
+
+
+MANY = {
+    "tools/many.py": "".join(f"print(name_{number})\n" for number in range(12)),
+    "more.py": "print(another)\n",
+}
+
+
+@pytest.mark.parametrize("way", ["resolve", "command"])
+async def test_what_one_comment_says_is_dismissed_at_once(told: Story, way: str) -> None:
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "maintain")
+    pull, head = await opened(told, repository, alice, "first", MANY)
+    [comment] = told.comments(pull)
+    before = len(told.github.writes())
+    await (carol.resolve(comment.thread) if way == "resolve" else carol.reply(comment, "/forge dismiss set elsewhere"))
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    shown = [each for each in told.github.writes()[before:] if "/check-runs/" in each.path]
+    assert len(shown) == 1
+    [answer] = told.thread_answers(pull, comment)
+    assert answer.body.count("**F-") == 13
+    assert answer.body.count("Learned (M-") == len(await remembered(told, repository)) == 2
+    assert "`ruff/F821` is doubted a little more in `tools/`" in answer.body
+    assert "`ruff/F821` is doubted a little more at the root" in answer.body
+
+    pull, head = await opened(told, repository, alice, "second", NEXT)
+    assert told.check(repository, head).conclusion == "failure"
+    told.comments(pull)
 
 
 async def test_another_folder_and_another_repository_are_unaffected(told: Story) -> None:

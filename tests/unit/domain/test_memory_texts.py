@@ -66,7 +66,7 @@ ALL = {
     "held back": memory_texts.held_back(
         [holding(BAD, 9), REWORDED, *(holding(UNDEFINED.model_copy(update={"rule": f"r{n}"}), 4) for n in range(20))]
     ),
-    "learned": memory_texts.dismissal_learned(BAD, "M-AB12CD"),
+    "learned": memory_texts.dismissal_learned({"M-AB12CD": BAD}),
     "remembered": memory_texts.remembered(HOSTILE_MEMORY, True),
     "known": memory_texts.remembered(HOSTILE_MEMORY, False),
     "off": memory_texts.switched_off(),

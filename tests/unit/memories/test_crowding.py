@@ -122,7 +122,7 @@ async def test_what_a_run_teaches(there: float, stored: int, database: Database)
 
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
     await memories.add(database, _pinned(1))
-    assert await dismissals.add(database, SHOP, 1, finding(), CAROL, "no", NOON, most=1) == ""
+    assert await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON, most=1) == {}
     assert list(await dismissals.among(database, SHOP, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
 

@@ -47,17 +47,17 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
     led = memory(0.5)
     await memories.add(database, led)
     one = finding(memories=(led.id,))
-    taught = await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON)
-    assert await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON) == taught
+    taught = await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON)
+    assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON) == taught
     assert (await found(database, led.id)).confidence == 0.3
-    assert (await found(database, taught)).is_live
+    assert (await found(database, *taught)).is_live
 
 
 async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) -> None:
     led = memory(0.5)
     await memories.add(database, led)
     one = finding(memories=(led.id,))
-    assert await dismissals.add(database, SHOP, 1, one, CAROL, "no", NOON, learns=False) == ""
+    assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON, learns=False) == {}
     assert list(await dismissals.among(database, SHOP, ["A"])) == ["A"]
     assert (await found(database, led.id)).confidence == 0.5
     assert await memories.live(database, SHOP.id) == []
@@ -66,9 +66,9 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
 
 
 async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(database: Database) -> None:
-    await dismissals.add(database, SHOP, 1, finding("A"), CAROL, "no", NOON)
-    await dismissals.add(database, SHOP, 2, finding("B", Layer.static, rule="ruff/E501"), CAROL, "no", NOON)
-    await dismissals.add(database, OTHER, 3, finding("C"), CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 1, [finding("A")], CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 2, [finding("B", Layer.static, rule="ruff/E501")], CAROL, "no", NOON)
+    await dismissals.add(database, OTHER, 3, [finding("C")], CAROL, "no", NOON)
 
     assert [past.name for past in await dismissals.like(database, SHOP, ["model/race"])] == ["F-A"]
     assert [past.name for past in await dismissals.like(database, SHOP, [], ["place of A"])] == ["F-A"]
@@ -77,12 +77,31 @@ async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(dat
 
 
 async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
-    taught = await dismissals.add(database, SHOP, 1, finding(), CAROL, "no", NOON)
+    [taught] = await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON)
     assert await dismissals.undo_taught(database, OTHER, 1, taught, CAROL, NOON) == []
     assert [past.name for past in await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
     assert await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON) == []
     assert await dismissals.taught_in(database, SHOP, taught) == {1}
     assert await dismissals.among(database, SHOP, ["A"]) == {}
+    assert (await found(database, taught)).archived_why is Archived.forgotten
+
+
+async def test_what_is_dismissed_together_teaches_once_for_each_folder(database: Database) -> None:
+    one, two, three = finding("A"), finding("B"), finding("C", path="tools/b.py")
+    taught = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
+    assert list(taught.values()) == [three, one]
+    assert len(await memories.live(database, SHOP.id)) == 2
+    again = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
+    assert again == taught
+    assert set(await dismissals.among(database, SHOP, ["A", "B", "C"])) == {"A", "B", "C"}
+
+
+async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
+    one, two = finding("A"), finding("B")
+    [taught] = await dismissals.add(database, SHOP, 1, [one, two], CAROL, "no", NOON)
+    await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
+    assert (await found(database, taught)).is_live
+    await dismissals.undo(database, SHOP, 1, two, CAROL, NOON)
     assert (await found(database, taught)).archived_why is Archived.forgotten
 
 
@@ -120,7 +139,7 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
     await _seen(database, finding("SILENT"), "1", posted=False)
     await _seen(database, finding("OTHER", rule="model/security"), "1")
     await _seen(database, finding("DISMISSED"), "1")
-    await dismissals.add(database, SHOP, 1, finding("DISMISSED"), CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 1, [finding("DISMISSED")], CAROL, "no", NOON)
     await dismissals.undo(database, SHOP, 1, finding("DISMISSED"), CAROL, NOON)
     assert await findings.taken_up(database, SHOP.id, ["model/race"]) == []
 

@@ -270,3 +270,13 @@ def test_what_is_graver_than_what_was_dismissed_is_not_that_in_other_words(
     found = finding(severity=said, layer=Layer.model, place="p", fingerprint="new")
     before = replace(past(1, place="p", rule="other"), severity=dismissed)
     assert (held(found, History([before])) is not None) == is_held
+
+
+def test_what_was_dismissed_together_counts_once() -> None:
+    together = [replace(past(index), memory_id="m") for index in range(60)]
+    alone = [past(60 + index) for index in range(3)]
+    assert weighed(finding(), History(together)).effective == 0.75
+    assert held(finding(), History([*together, *alone[:2]])) is None
+    assert weighed(finding(), History([*together, *alone])).here == 4
+    assert held(finding(), History([*together, *alone])) is not None
+    assert [each.id for each in releasing(finding(), History([*alone, *together]))] == [each.id for each in together]
