@@ -39,8 +39,8 @@ bench: install ## the benchmarks: ratios against a baseline of the same run
 security: install ## the threat cases, and the table of their results in docs/security.md
 	FORGE_TEST_BOTH=1 $(BIN)/python -m tests.threats.table
 
-chaos: install ## long sweeps of kills and faults
-	$(BIN)/pytest tests/chaos --capture=no --timeout=0
+chaos: install ## long sweeps of kills and faults; FORGE_CHAOS_ALL=1 dies at every point of an issue's run, too
+	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
 
 docs: install ## write the pages that are generated from the code
 	$(BIN)/python -m bot.schema docs

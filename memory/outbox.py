@@ -85,6 +85,13 @@ async def done_at(database: Database, owner: str, step: str, kind: str) -> datet
         return await session.scalar(query)
 
 
+async def remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
+    """What GitHub calls that which was written; None if it is not known to be there. GitHub may not show it yet."""
+    query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
 async def proposal_of(database: Database, owner: str) -> int | None:
     """The number of the pull request a run opened; None if it opened none."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.kind == PULL_REQUEST)

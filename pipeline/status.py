@@ -12,7 +12,7 @@ from domain.neutral import code
 from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
-from memory import checkpoints, runs, spend
+from memory import checkpoints, outbox, runs, spend
 from pipeline.publish import Tell
 from pipeline.services import Services
 from safety.planning import needs_approval
@@ -101,7 +101,8 @@ class IssueStatus:
     async def close(self) -> None:
         """Say in the comment how a run ended that was put an end to, whoever owns the issue now."""
         host, run = self.services.host, self.run
-        comment_id = await host.find_comment(run.repository, run.number, self._marker)
+        comment_id = await outbox.remote_id(self.services.database, run.id, "status", "comment")
+        comment_id = comment_id or await host.find_comment(run.repository, run.number, self._marker)
         if comment_id is None:
             return
         ended = await runs.get(self.services.database, run.id) or run

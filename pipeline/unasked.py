@@ -18,6 +18,7 @@ from workspace.pushing import Pushed, Refused
 
 log = structlog.get_logger(__name__)
 
+_ANNOUNCED = ("auto_merge", "comment")  # the step and kind of the announcement in the outbox
 _THERE = 1  # what the outbox keeps of a write that has no number on GitHub
 
 
@@ -77,9 +78,10 @@ class Unasked:
 
         again = len(await outbox.taken_back(self.services.database, repository.id, number))
         step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
-        await self.services.publisher.once(self.run, step, "review", find, approve)
+        given = await self.services.publisher.once(self.run, step, "review", find, approve)
         await withdraw_if_lost(self.services, self.run)
-        return any(not each.is_dismissed and self._holds(each) for each in await self._approvals())
+        shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
+        return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
 
     async def _approvals(self) -> list[Approval]:
         """Those of this head, but not what Forge took back itself, which it may give again."""
@@ -101,7 +103,7 @@ class Unasked:
         async def create() -> int:
             return await host.create_comment(repository, number, outgoing(body))
 
-        return await self.services.publisher.once(self.run, "auto_merge", "comment", find, create)
+        return await self.services.publisher.once(self.run, *_ANNOUNCED, find, create)
 
     async def merge(self, look: int) -> Merged | NotMerged:
         """Merge exactly this head, in one look at it."""
@@ -159,7 +161,8 @@ class Unasked:
         """Say in the announcement what became of it, whoever owns the pull request now."""
         host, repository = self.services.host, self.run.repository
         try:
-            comment = await host.find_comment(repository, self.run.number, self.merge_marker)
+            comment = await outbox.remote_id(self.services.database, self.run.id, *_ANNOUNCED)
+            comment = comment or await host.find_comment(repository, self.run.number, self.merge_marker)
             if comment is not None:
                 await host.edit_comment(repository, comment, outgoing(body))
         except RateLimited:

@@ -23,13 +23,15 @@ class Lagging:
         self._task: asyncio.Task[None] | None = None
 
     def lag(self, seconds: float) -> None:
-        """Let reads lag from now on; 0 ends it at once."""
+        """Let reads lag from now on, behind what there is at this moment; 0 ends it at once."""
         self._by = timedelta(seconds=seconds)
-        if seconds and self._task is None:
-            self._take()
-            self._task = asyncio.get_running_loop().create_task(self._take_again())
+        self._past.clear()
         if not seconds:
             self._cancel()
+            return
+        self._take()
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._take_again())
 
     async def stop(self) -> None:
         task = self._task
@@ -41,6 +43,8 @@ class Lagging:
     def world(self) -> World:
         """The world as reads see it."""
         wanted = self._world.now() - self._by
+        if self._past and self._past[-1][0] < wanted:
+            self._take()
         while len(self._past) > 1 and self._past[1][0] <= wanted:
             self._past.popleft()
         return self._past[0][1] if self._past else self._world
@@ -49,7 +53,6 @@ class Lagging:
         if self._task is not None:
             self._task.cancel()
         self._task = None
-        self._past.clear()
 
     async def _take_again(self) -> None:
         while True:
@@ -57,7 +60,10 @@ class Lagging:
             self._take()
 
     def _take(self) -> None:
-        self._past.append((self._world.now(), _copy(self._world)))
+        now = self._world.now()
+        if self._past and self._past[-1][0] < now - self._by:  # somebody moved the clock: what was new is old now
+            self._past.clear()
+        self._past.append((now, _copy(self._world)))
         self.world()  # lets go of what is too old
 
 

@@ -53,6 +53,8 @@ class Story:
         self.github.install(repository)
         alice = self.github.user("alice")
         self.github.grant(repository, alice, "write")
+        if LAG:
+            self.github.lag(LAG)  # a repository is older than what happens in it
         return repository, alice
 
     async def rest(self) -> None:
@@ -66,6 +68,10 @@ class Story:
             if time.monotonic() > end:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
             await asyncio.sleep(0.1)
+
+    async def shown(self) -> None:
+        """Wait until GitHub's API shows what happened so far."""
+        await asyncio.sleep(1.2 * LAG)
 
     def check(self, repository: Repository, sha: str, base: str | None = None) -> CheckRun:
         """The one ``Forge / review`` of this head; with several attempts, the newest.

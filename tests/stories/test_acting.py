@@ -385,6 +385,7 @@ async def test_at_the_highest_level_green_is_merged_at_once(told: Story) -> None
     told.github.protect(repository, "main", ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     told.github.report_check(repository, head, "ci", "success")
+    await told.shown()
     pull = await alice.open_pull_request(repository, "feature")
     await rest(told)
     assert pull.merged_at is not None
