@@ -61,7 +61,9 @@ defaults below. This page is generated from the code. Editors complete and check
 - The file of the owner's **`.github` repository** (`.github/forge.yml` there, too) is the default for all others,
   where the App may read it. It is laid below a repository's own file key by key; lists are taken whole.
 - A **mistake** never stops Forge. While the file is broken its last valid version holds, and each review says so. If no
-  version was ever valid, the preset `conservative` holds. Without a file it is the preset `standard`.
+  version was ever valid, the preset `conservative` holds. What protects or forbids in the broken one holds all the
+  same, as far as it can be read: `review.never_send`, `paths.protected`, `review.model: never`, `review.dry_run: true`,
+  `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file it is the preset `standard`.
 - The **operator** of Forge can set ceilings that no file raises.
 - A **run** keeps the configuration it began with, also while it waits for a person for days. What is forbidden since
   then holds for it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,

@@ -55,6 +55,19 @@ def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: 
     return f"`{PATH}` {where} is not used, {instead}. Line {first.line}: {first.brief}{more}"
 
 
+def still_holds(protects: Mapping[str, JsonValue]) -> str:
+    """Says what goes on holding of a file that was put aside; a sentence to append, empty where nothing does."""
+    if not protects:
+        return ""
+    named = ", ".join(
+        f"`{path}` ({len(value)} pattern{'' if len(value) == 1 else 's'})"
+        if isinstance(value, list)
+        else f"`{path}: {json.dumps(value)}`"
+        for path, value in protects.items()
+    )
+    return f" What forbids or protects in it holds all the same, as far as it can be read: {named}."
+
+
 def hidden(last_valid: str | None) -> str:
     """Says that the organisation's file, which was valid before, cannot be read at the moment, and what holds.
 

@@ -20,7 +20,7 @@ from pydantic import (
 
 from domain import conditions, globs
 from domain.condition_syntax import LANGUAGE
-from domain.gates import STANDARD
+from domain.gates import NOT_ASKED, STANDARD
 from domain.review import IfUnread
 from domain.runs import Phase
 
@@ -522,9 +522,11 @@ def idle(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
 
 
 def _never_asked(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """The gates that wait for a phase that there is not yet, those of a preset included."""
+    """The gates that nothing asks yet, or in a phase that there is not yet, those of a preset included."""
     gates = _said(values, ("gates",))
     for name in gates if isinstance(gates, dict) else ():
+        if name in NOT_ASKED:
+            yield Contradiction(("gates", name), f"is never asked: {NOT_ASKED[name]}", "")
         if _said(values, ("gates", name, "phase")) == Phase.deployment.value:
             yield Contradiction(("gates", name, "phase"), f"is never asked: {_NO_DEPLOYMENT}", "")
     if values.get("preset") == Preset.production.value:

@@ -69,6 +69,15 @@ STANDARD: Mapping[str, Standard] = {
 }
 """CONTRACT, gates. Of ``human_review`` a critical change asks for ``maintain``."""
 
+_NOT_YET = "this version of Forge does not ask it"
+NOT_ASKED: Mapping[str, str] = {
+    "production_deploy": "there is no deployment phase yet",
+    "recovery": _NOT_YET,
+    "false_positive": _NOT_YET,
+    "destructive": _NOT_YET,
+}
+"""Standard gates that nothing asks in this version, and why; each leaves this table with what asks it."""
+
 SLICED = frozenset({"guard", "cost_overrun"})
 """The gates at which a slice is granted. Rejected, the run goes on without what they stopped."""
 

@@ -29,9 +29,25 @@ def mistake(pattern: str) -> str | None:
         return wrong
     if sum(1 for _ in islice(_plain(pattern), MOST + 1)) > MOST:
         return f"stands for more than {MOST} patterns: write some of them on lines of their own"
-    if pattern.endswith("/"):
-        return f"ends in “/”, and only files are matched: write “{pattern}**” for all that the folder holds"
-    return next(filter(None, map(misplaced, _without_braces(pattern))), None)
+    return next(filter(None, map(_unmatchable, _without_braces(pattern))), None)
+
+
+def readable(pattern: str) -> list[str]:
+    """What a pattern with a mistake surely meant: those of its alternatives that can match, a folder as all it holds.
+
+    :param pattern: also one that is right, which is all that it meant.
+    """
+    if mistake(pattern) is None:
+        return [pattern]
+    written = islice(_without_braces(pattern), MOST)
+    meant = (f"{each}**" if each.endswith("/") else each for each in written)
+    return [each for each in dict.fromkeys(meant) if mistake(each) is None]
+
+
+def _unmatchable(alternative: str) -> str | None:
+    if len(alternative) > 1 and alternative.endswith("/"):
+        return f"ends in “/”, and only files are matched: write “{alternative}**” for all that the folder holds"
+    return misplaced(alternative)
 
 
 def misplaced(path: str) -> str | None:

@@ -7,12 +7,15 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from domain.configuration import Configuration, Preset
+from domain import globs
+from domain.configuration import Configuration, Preset, Reads
 
 Values = Mapping[str, JsonValue]
 """What a file says, and nothing else: keys to scalars, lists and further such mappings."""
 
 NOTHING: Values = MappingProxyType({})
+
+_LONGEST, _MOST = 200, 200  # characters of a pattern, and patterns of a list
 
 PRESETS: Mapping[Preset, Values] = {
     Preset.conservative: {
@@ -110,9 +113,6 @@ def conservative(*layers: Values) -> Configuration:
     )
 
 
-_NEVER = Configuration.model_validate({"review": {"model": False}}).review.model
-
-
 def tightened(began: Configuration, now: Configuration) -> Configuration:
     """The configuration a run began with, and what has been forbidden since.
 
@@ -122,7 +122,7 @@ def tightened(began: Configuration, now: Configuration) -> Configuration:
     review = {
         "never_send": _both(began.review.never_send, now.review.never_send),
         "dry_run": began.review.dry_run or now.review.dry_run,
-        "model": now.review.model if now.review.model == _NEVER else began.review.model,
+        "model": now.review.model if now.review.model is Reads.never else began.review.model,
     }
     return began.model_copy(
         update={
@@ -131,6 +131,54 @@ def tightened(began: Configuration, now: Configuration) -> Configuration:
             "memory": now.memory if not now.memory.enabled else began.memory,
         }
     )
+
+
+_FORBIDS: Mapping[str, tuple[JsonValue, ...]] = {
+    "review.model": (False, "never"),
+    "review.dry_run": (True,),
+    "labels.run": (None,),
+    "issues.run": (False,),
+    "memory.enabled": (False,),
+}
+"""By dotted path, what switches something off."""
+_PROTECTS = ("review.never_send", "paths.protected")
+
+
+def protecting(*refused: Values) -> dict[str, JsonValue]:
+    """What protects in files that were put aside, by dotted path, as far as each value can be read by itself.
+
+    :param refused: what the files say; any of it may be wrong.
+    """
+    held: dict[str, JsonValue] = {}
+    for values in refused:
+        said = flattened(values)
+        held |= {path: said[path] for path, off in _FORBIDS.items() if path in said and _is_one_of(said[path], off)}
+        for path in _PROTECTS:
+            listed = said.get(path)
+            patterns = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+            before = held.get(path)
+            meant = [pattern for each in patterns[:_MOST] for pattern in globs.readable(each[: _LONGEST + 1])]
+            readable = [each for each in meant if len(each) <= _LONGEST]
+            together = list(dict.fromkeys([*(before if isinstance(before, list) else []), *readable]))
+            held |= {path: cast(JsonValue, together)} if together else {}
+    return held
+
+
+def _is_one_of(value: JsonValue, wanted: tuple[JsonValue, ...]) -> bool:
+    """Whether it is one of these, and of its kind: 0 is not false."""
+    return any(type(value) is type(each) and value == each for each in wanted)
+
+
+def guarded(configuration: Configuration, held: Values) -> Configuration:
+    """The configuration, and beyond it what :func:`protecting` found."""
+    values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
+    for path, value in held.items():
+        section, key = path.split(".")
+        into = cast(dict[str, JsonValue], values[section])
+        known = into[key]
+        both = list(dict.fromkeys([*known, *value])) if isinstance(known, list) and isinstance(value, list) else value
+        into[key] = cast(JsonValue, both[:_MOST] if isinstance(both, list) else both)
+    return Configuration.model_validate(values)
 
 
 def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:

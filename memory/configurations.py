@@ -1,6 +1,6 @@
 """Keeps the last valid version of each configuration file, which holds while the file is broken."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -49,10 +49,11 @@ async def last_valid(database: Database, scope: Scope) -> LastValid | None:
 
 
 async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, JsonValue]) -> None:
-    """Remember a valid version; writes nothing where it is known already."""
-    known = await last_valid(database, scope)
-    if known is not None and known.sha == sha:
-        return
+    """Remember a valid version and whose it is by now; writes nothing where both are known already."""
+    async with database.transaction() as session:
+        known = await session.get(ConfigurationRow, scope.name)
+        if known is not None and (known.sha, known.installation_id) == (sha, scope.installation_id):
+            return
     row = {"scope": scope.name, "installation_id": scope.installation_id, "sha": sha, "content": dict(values)}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, ConfigurationRow, row, {}))
@@ -66,9 +67,19 @@ async def forget(database: Database, scope: Scope) -> None:
         await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
 
 
-async def purge(database: Database, installation_id: int, repository_ids: Sequence[int] | None = None) -> None:
-    """The App was uninstalled, or lost some repositories."""
-    lost = delete(ConfigurationRow).where(ConfigurationRow.installation_id == installation_id)
+async def purge(
+    database: Database,
+    installation_id: int,
+    repository_ids: Sequence[int] | None = None,
+    kept: Collection[int] = (),
+) -> None:
+    """The App was uninstalled, or lost some repositories.
+
+    :param kept: repositories that are another installation's by now.
+    """
+    lost = delete(ConfigurationRow).where(
+        ConfigurationRow.installation_id == installation_id, ConfigurationRow.scope.not_in(map(_name, kept))
+    )
     if repository_ids is not None:
         lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
     async with database.transaction() as session:

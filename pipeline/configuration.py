@@ -14,7 +14,7 @@ from domain import config_texts, schema
 from domain.configuration import Configuration, Contradiction, Preset, contradictions, idle
 from domain.errors import Forbidden, NotFound
 from domain.mistakes import MOST, Mistake, dotted
-from domain.presets import NOTHING, Values, build, capped, conservative
+from domain.presets import NOTHING, Values, build, capped, conservative, guarded, protecting
 from domain.runs import RepositoryRef
 from memory import configurations
 from memory.configurations import Scope
@@ -78,11 +78,15 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _Held:
-    """What holds of one file; ``values`` is None where there is none, or none that was ever valid."""
+    """What holds of one file; ``values`` is None where there is none, or none that was ever valid.
+
+    :param protects: what goes on holding of versions that were put aside (:func:`domain.presets.protecting`).
+    """
 
     values: Values | None = None
     source: Source = Source.preset
     problem: str | None = None
+    protects: Values = field(default_factory=dict[str, JsonValue])
 
     @property
     def is_absent(self) -> bool:
@@ -119,8 +123,9 @@ async def load(
     above = await _organisation(host, database, repository)
     below = _CONSERVATIVE if above.values is None and above.problem else above.values or NOTHING
     own = await _held(database, configurations.of_repository(repository), content, below)
+    held = guarded(guarded(capped(_composed(own, below), ceilings or {}), above.protects), own.protects)
     return Loaded(
-        capped(_composed(own, below), ceilings or {}),
+        held,
         Source.organisation if own.is_absent and above.values is not None else own.source,
         " ".join(problem for problem in (own.problem, above.problem) if problem) or None,
         below,
@@ -133,11 +138,11 @@ async def stored(
     """What held when a run last asked, without asking GitHub; for sweeps and for whoever looks into the database."""
     below = await configurations.last_valid(database, configurations.of_organisation(repository))
     own = await configurations.last_valid(database, configurations.of_repository(repository))
+    layers = [each.values for each in (below, own) if each is not None]
     try:
-        held = build(*(each.values for each in (below, own) if each is not None))
+        return capped(build(*layers), ceilings or {})
     except ValidationError:  # the rules may have become stricter since
-        held = conservative()
-    return capped(held, ceilings or {})
+        return guarded(capped(conservative(), ceilings or {}), protecting(*layers))
 
 
 def of_checkout(content: bytes | None) -> Loaded:
@@ -145,7 +150,9 @@ def of_checkout(content: bytes | None) -> Loaded:
     parsed = Parsed(build()) if content is None else parse(content)
     if parsed.configuration is not None:
         return Loaded(parsed.configuration, Source.preset if content is None else Source.repository)
-    return Loaded(conservative(), Source.preset, config_texts.not_used(parsed.mistakes, None))
+    protects = protecting(parsed.values)
+    problem = config_texts.not_used(parsed.mistakes, None) + config_texts.still_holds(protects)
+    return Loaded(guarded(conservative(), protects), Source.preset, problem)
 
 
 async def _organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _Held:
@@ -160,7 +167,8 @@ async def _organisation(host: FileHost, database: Database, repository: Reposito
         if last is None:
             return _Held()
         if not _still_valid(last.values, NOTHING):
-            return _Held(None, Source.preset, config_texts.hidden(None))
+            protects = protecting(last.values)
+            return _Held(None, Source.preset, config_texts.hidden(None) + config_texts.still_holds(protects), protects)
         return _Held(last.values, Source.last_valid, config_texts.hidden(last.sha))
     return await _held(database, scope, content, NOTHING)
 
@@ -175,9 +183,12 @@ async def _held(database: Database, scope: Scope, content: bytes | None, below: 
         return _Held(parsed.values, Source.repository)
     last = await configurations.last_valid(database, scope)
     if last is None or not _still_valid(last.values, below):
-        return _Held(None, Source.preset, config_texts.not_used(parsed.mistakes, None, scope.is_organisation))
+        protects = protecting(*([] if last is None else [last.values]), parsed.values)
+        problem = config_texts.not_used(parsed.mistakes, None, scope.is_organisation)
+        return _Held(None, Source.preset, problem + config_texts.still_holds(protects), protects)
+    protects = protecting(parsed.values)
     problem = config_texts.not_used(parsed.mistakes, last.sha, scope.is_organisation)
-    return _Held(last.values, Source.last_valid, problem)
+    return _Held(last.values, Source.last_valid, problem + config_texts.still_holds(protects), protects)
 
 
 def _composed(own: _Held, below: Values) -> Configuration:

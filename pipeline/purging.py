@@ -29,13 +29,15 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     :param repository_ids: None: all of the installation.
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
     """
-    await configurations.purge(services.database, installation_id, repository_ids)  # the organisation's, too
+    everything = repository_ids is None
     if repository_ids is None:
         ran = await runs.repositories(services.database, installation_id)
         taught = await memories.repositories(services.database, installation_id)  # words of people need no run
         repository_ids = sorted({*ran, *taught})
     elsewhere = await runs.of_others(services.database, installation_id, repository_ids)  # they were transferred
     repository_ids = [each for each in repository_ids if each not in elsewhere]
+    scopes = None if everything else repository_ids  # None: the organisation's, too
+    await configurations.purge(services.database, installation_id, scopes, elsewhere)
     await checkpoints.purge(services.database, repository_ids)
     await leases.purge(services.database, repository_ids)
     await memory_files.purge(services.database, installation_id, repository_ids)

@@ -4,7 +4,8 @@ import shutil
 from datetime import timedelta
 
 from domain.runs import RepositoryRef
-from memory import permits, purges, retention
+from memory import configurations, permits, purges, retention
+from memory.configurations import Scope
 from pipeline.retention import Retention
 from simulator import User
 from simulator.state import PullRequest, Repository
@@ -38,7 +39,8 @@ async def _paused(told: Story, repository: Repository, pull: PullRequest, who: U
 
 
 async def test_t_g10_a_transferred_repository_is_its_new_owners(told: Story) -> None:
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+    forge_yml = "review: {never_send: [secrets/**]}\n"
+    repository, alice = told.repository({"README.md": "# Shop\n", ".github/forge.yml": forge_yml})
     await _reviewed(told, repository, alice)
     [theirs] = told.github.world.installations.values()
     other = told.github.create_repository("mill/corn", files={"README.md": "# Corn\n"})
@@ -53,6 +55,8 @@ async def test_t_g10_a_transferred_repository_is_its_new_owners(told: Story) -> 
     services = told.forge.services
     assert await retention.runs_of(services.database, [repository.id])
     assert await purges.known(services.database) == []
+    scope = Scope(f"repository {repository.id}", 0, is_organisation=False)
+    assert await configurations.last_valid(services.database, scope) is not None
 
 
 async def test_t_g10_a_late_removal_of_what_was_added_again_purges_nothing(told: Story) -> None:

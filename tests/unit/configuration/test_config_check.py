@@ -7,6 +7,7 @@ from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
 from domain.configuration import Configuration
+from domain.gates import NOT_ASKED, STANDARD
 from domain.presets import build
 from domain.review import Conclusion
 from pipeline.config_check import config_check
@@ -65,6 +66,15 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
         ]
     )
     assert "- line 2: `execution.mode` is not available yet" in check.text.summary
+
+
+def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
+    gates = "".join(f"  {name}: {{timeout: 2h}}\n" for name in STANDARD)
+    check = config_check(f"gates:\n{gates}".encode(), Configuration())
+    assert check.conclusion is Conclusion.success
+    told = {one.message.partition("`.")[0].partition("` ")[0]: one.message for one in check.annotations}
+    assert {name.removeprefix("`gates.") for name in told} == set(NOT_ASKED)
+    assert told["`gates.recovery"] == "`gates.recovery` is never asked: this version of Forge does not ask it."
 
 
 def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:

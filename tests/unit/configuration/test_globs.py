@@ -13,6 +13,7 @@ from domain.globs import (
     matches,
     matches_by_name,
     mistake,
+    readable,
 )
 
 
@@ -80,6 +81,8 @@ def test_patterns(pattern: str, path: str, match: bool) -> None:
         ("a//b", "holds “//”"),
         ("{,x}", "is empty"),
         ("secrets/", "ends in “/”"),
+        ("{secrets/,keys/**}", "ends in “/”, and only files are matched: write “secrets/**”"),
+        ("{keys/**,{a,secrets/}}", "ends in “/”"),
         ("{a,b}" * 7, "stands for more than 64 patterns"),
         ("{a,b}" * 40, "stands for more than 64 patterns"),
         ("[ab]" * 50, "stands for more than 64 patterns"),
@@ -95,6 +98,27 @@ def test_what_could_match_nothing_is_a_mistake(pattern: str, told: str) -> None:
 )
 def test_what_matches_something_is_none(pattern: str) -> None:
     assert mistake(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("a/{b,c}", ["a/{b,c}"]),
+        ("secrets/", ["secrets/**"]),
+        ("{secrets/,keys/**}", ["secrets/**", "keys/**"]),
+        ("{/etc,keys/**}", ["keys/**"]),
+        ("a[", []),
+        ("", []),
+        ("/", []),
+    ],
+)
+def test_what_can_be_read_of_a_pattern_with_a_mistake(pattern: str, meant: list[str]) -> None:
+    assert readable(pattern) == meant
+
+
+@given(st.text("a/*{},[]-!^", max_size=12))
+def test_whatever_is_read_of_a_pattern_is_a_pattern(pattern: str) -> None:
+    assert all(mistake(each) is None for each in readable(pattern))
 
 
 @given(st.text("a/*{},[]-!^", max_size=12), st.text("a/{}[]-!^", max_size=8))

@@ -1,13 +1,15 @@
 """Which configuration holds: the file, its last valid version, the organisation's, or a preset."""
 
+import json
+
 import pytest
 
-from domain.configuration import Configuration, Preset
+from domain.configuration import Configuration, Preset, Reads
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
 from domain.presets import build
 from memory import configurations
 from memory.database import Database
-from pipeline.configuration import Loaded, Source, load, of_checkout
+from pipeline.configuration import Loaded, Source, load, of_checkout, parse, stored
 from tests.unit.configuration.files import SHOP, Files
 
 BROKEN = "review: {drafts: perhaps}\n"
@@ -72,6 +74,71 @@ async def test_an_empty_file_is_a_valid_one(database: Database) -> None:
 async def test_a_last_valid_version_that_is_not_valid_any_more_counts_as_none(database: Database) -> None:
     await configurations.keep(database, configurations.of_repository(SHOP), "a" * 40, {"gone": 1})
     assert (await load(Files(shop=BROKEN), database, SHOP)).configuration.preset is Preset.conservative
+
+
+STRICT = """\
+review: {model: never, never_send: ["{secrets/,keys/**}", "*.pem", 7, "a["]}
+paths: {protected: [infra/]}
+labels: {run: null}
+issues: {run: false}
+budgets: {day: 7}
+"""
+
+
+def is_protected(configuration: Configuration) -> bool:
+    never_send, protected = configuration.review.never_send, configuration.paths.protected
+    assert (never_send, protected) == (("secrets/**", "keys/**", "*.pem"), ("infra/**",))
+    assert (configuration.labels.run, configuration.issues.run) == (None, False)
+    return configuration.review.model is Reads.never
+
+
+async def test_what_protects_in_a_broken_file_holds_all_the_same(database: Database) -> None:
+    host = Files(shop=STRICT)
+    loaded = await load(host, database, SHOP)
+    assert is_protected(loaded.configuration)
+    assert (loaded.source, loaded.configuration.preset) == (Source.preset, Preset.conservative)
+    assert loaded.problem is not None
+    assert loaded.problem.endswith(
+        "What forbids or protects in it holds all the same, as far as it can be read: "
+        '`review.model: "never"`, `labels.run: null`, `issues.run: false`, `review.never_send` (3 patterns), '
+        "`paths.protected` (1 pattern)."
+    )
+    assert is_protected(of_checkout(STRICT.encode()).configuration)
+    assert is_protected((await load(Files(github=STRICT), database, SHOP)).configuration)
+
+
+async def test_what_a_stored_version_protects_holds_although_rules_became_stricter(database: Database) -> None:
+    values = parse(STRICT.encode()).values
+    await configurations.keep(database, configurations.of_repository(SHOP), "a" * 40, values)
+    assert is_protected((await load(Files(shop=BROKEN), database, SHOP)).configuration)
+    assert is_protected(await stored(database, SHOP))
+
+
+async def test_what_a_broken_file_protects_is_added_to_the_last_valid_version(database: Database) -> None:
+    host = Files(shop="review: {never_send: [a]}\nbudgets: {day: 7}\n")
+    await load(host, database, SHOP)
+    host.files["shop"] = "review: {never_send: [b], model: 0, drafts: perhaps}\n"
+    held = (await load(host, database, SHOP)).configuration
+    assert (held.review.never_send, held.budgets.day, held.review.model) == (("a", "b"), 7, Reads.auto)
+
+
+async def test_what_protects_stays_within_its_bounds(database: Database) -> None:
+    many = [f"{'x' * 197}/{number}/" for number in range(3)] + [f"secret{number}" for number in range(300)]
+    loaded = await load(Files(shop=f"review: {{never_send: {json.dumps(many)}}}\n"), database, SHOP)
+    assert len(loaded.configuration.review.never_send) == 197
+
+
+async def test_what_was_kept_is_its_new_owners_and_stays_until_they_leave(database: Database) -> None:
+    moved = SHOP.model_copy(update={"installation_id": 8, "owner": "mill"})
+    host, scope = Files(shop="budgets: {day: 7}\n"), configurations.of_repository(moved)
+    await load(host, database, SHOP)
+    await configurations.purge(database, 7, None, kept=[SHOP.id])  # it ran there before its file was read there
+    assert await configurations.last_valid(database, scope) is not None
+    await load(host, database, moved)
+    await configurations.purge(database, 7)
+    assert await configurations.last_valid(database, scope) is not None
+    await configurations.purge(database, 8)
+    assert await configurations.last_valid(database, scope) is None
 
 
 async def test_the_organisations_file_lies_below(database: Database) -> None:
