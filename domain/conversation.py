@@ -71,6 +71,7 @@ class ReviewThread(BaseModel):
     :param id: its node id, by which it is resolved.
     :param comments: in order, the one it began with first.
     :param is_whole: False if it has more comments than GitHub shows at once.
+    :param resolved_by: the id of the account that resolved it; None where GitHub names none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -80,6 +81,7 @@ class ReviewThread(BaseModel):
     is_outdated: bool
     comments: tuple[ThreadComment, ...]
     is_whole: bool = True
+    resolved_by: int | None = None
 
 
 class CommentEdit(BaseModel):

@@ -83,6 +83,10 @@ class Conversation(Protocol):
         """Resolve a review thread; one that is resolved stays so."""
         ...
 
+    async def unresolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        """Open a review thread again; one that is open stays so."""
+        ...
+
 
 class Merging(Protocol):
     """What leads to a merge, as far as Forge has a part in it. The rules of ``CodeHost`` hold."""

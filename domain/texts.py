@@ -1,5 +1,6 @@
 """Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from domain.findings import Finding, Layer, Severity
 from domain.memory_texts import held_back, unseconded
 from domain.money import shown
 from domain.neutral import code, link, place, prose, suggestion
+from domain.remarks import Remark
 from domain.review import Decision, LayerReport, Review
 from domain.runs import REVIEW_CHECK, ReasonCode
 from domain.verdicts import Reason
@@ -194,6 +196,25 @@ def no_longer(remark: Sequence[Finding], head_sha: str) -> str:
     return f"{NO_LONGER} ({code(head_sha[:7])}).\n\n{what}"
 
 
+def as_said(remark: Remark, body: str) -> Remark:
+    """The findings of a comment in the order in which it says them: it stands at the first, wherever that moved.
+
+    :param body: what the comment says now.
+    """
+
+    def order(finding: Finding) -> tuple[bool, int]:
+        at = body.find(finding.id)
+        return f"<sub>{finding.id}" not in body, at if at >= 0 else len(body)
+
+    return tuple(sorted(remark, key=order))
+
+
+def without_lines(body: str) -> list[str]:
+    """The words of a comment without the lines of its places, which every push may move."""
+    return _LINES.sub("", body).split()
+
+
+_LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
 NO_LONGER = "**No longer applies**"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _GONE_HERE = " *(no longer here)*"

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
+import structlog
 from pydantic import JsonValue
 
 from domain import replies, texts
 from domain.commands import NoteThread
 from domain.conversation import ReviewThread
+from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.findings import Category, Finding, Severity
 from domain.neutral import suggestion
 from domain.remarks import Remark
@@ -21,13 +23,17 @@ from pipeline.standing import look
 from safety.authority import authorise
 from safety.gone import is_gone, is_there
 
+log = structlog.get_logger(__name__)
+
 RESOLVED = "resolved without a change"
 
 
 async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
     """Make the comments of findings that are gone say so, and resolve their threads; the findings' names.
 
-    What somebody replied to stays open, but its suggestion cannot be applied any more either.
+    What somebody replied to stays open, but its suggestion cannot be applied any more either. Where what a thread is
+    about is there again, Forge opens it again, unless a person resolved it. A thread that GitHub refuses to change
+    keeps no other from it.
 
     :param gone: names of layer 3's findings that the model called gone when it read the new lines.
     """
@@ -43,27 +49,44 @@ async def settle(services: Services, run: Run, review: Review, gone: Collection[
             for finding in remark
             if is_gone(finding, review, known, is_outdated=thread.is_outdated, called_gone=finding.id in gone)
         ]
-        if not remark:
-            continue
-        wanted = _said(thread.comments[0].body, remark, {finding.id for finding in over}, review)
-        if wanted is not None:
-            await services.publisher.edit_remark(run, thread.comments[0].id, wanted)
-        if over and _is_own(thread):
-            settled += [finding.id for finding in over]
-            if len(over) == len(remark) and not thread.is_resolved:
-                await services.host.resolve_thread(run.repository, thread.id)
+        if remark:
+            try:
+                settled += await _settle(services, run, review, thread, remark, over)
+            except (Forbidden, NotFound, Unprocessable) as error:
+                log.warning("thread.not_settled", run=run.id, thread=thread.id, error=str(error))
     return settled
 
 
+async def _settle(
+    services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark, over: Sequence[Finding]
+) -> Sequence[str]:
+    """Have one thread say what is true; the names of the findings that it settles.
+
+    :param over: what is gone of what its comment says.
+    """
+    first = thread.comments[0]
+    wanted = _said(first.body, remark, {finding.id for finding in over}, review)
+    if wanted is not None:
+        await services.publisher.edit_remark(run, first.id, wanted)
+    stands = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
+    if stands and thread.is_resolved and thread.resolved_by in {None, first.author_id}:
+        await services.host.unresolve_thread(run.repository, thread.id)
+    if not over or not _is_own(thread):
+        return []
+    if len(over) == len(remark) and not thread.is_resolved:
+        await services.host.resolve_thread(run.repository, thread.id)
+    return [finding.id for finding in over]
+
+
 def _said(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:
-    """What a comment must say from now on; None if what it says is true."""
-    is_over = body.startswith(texts.NO_LONGER)
+    """What a comment must say from now on; None if what it says is true, but for lines that moved."""
+    is_over, remark = body.startswith(texts.NO_LONGER), texts.as_said(remark, body)
     if len(gone) == len(remark):
         return None if is_over else texts.no_longer(remark, review.head_sha)
     first, *others = (_now(finding, review, body) for finding in remark)
     if others:
         wanted = texts.comment((first, *others), gone)
-        return None if wanted.split() == body.split() else wanted
+        return None if texts.without_lines(wanted) == texts.without_lines(body) else wanted
     is_back = is_over and is_there(first, review)
     return texts.comment((first,)) if is_back or _offers_another(body, first) else None
 

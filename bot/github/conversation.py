@@ -24,7 +24,7 @@ _THREADS = Document(
       reviewThreads(first: 50, after: $after) {
         pageInfo { hasNextPage endCursor }
         nodes {
-          id isResolved isOutdated
+          id isResolved isOutdated resolvedBy { databaseId }
           comments(first: 100) {
             pageInfo { hasNextPage }
             nodes { fullDatabaseId body author { ... on User { databaseId } ... on Bot { databaseId } } }
@@ -39,6 +39,12 @@ _RESOLVE = Document(
     "mutation",
     """($thread: ID!) {
   resolveReviewThread(input: {threadId: $thread}) { thread { isResolved } }
+}""",
+)
+_UNRESOLVE = Document(
+    "mutation",
+    """($thread: ID!) {
+  unresolveReviewThread(input: {threadId: $thread}) { thread { isResolved } }
 }""",
 )
 _FOLD = Document(
@@ -93,6 +99,7 @@ class _Thread(_Node):
     id: str
     is_resolved: bool
     is_outdated: bool
+    resolved_by: _Author | None = None
     comments: _Comments
 
     def to_domain(self) -> ReviewThread:
@@ -101,6 +108,7 @@ class _Thread(_Node):
             id=self.id,
             is_resolved=self.is_resolved,
             is_outdated=self.is_outdated,
+            resolved_by=None if self.resolved_by is None else self.resolved_by.database_id,
             comments=tuple(
                 ThreadComment(
                     id=one.full_database_id,
@@ -272,6 +280,10 @@ class GitHubConversation(Conversation):
     async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
         purpose = f"resolve a review thread in {repository.full_name}"
         await self._client.graphql(repository, _RESOLVE, {"thread": thread_id}, purpose)
+
+    async def unresolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        purpose = f"open a review thread in {repository.full_name} again"
+        await self._client.graphql(repository, _UNRESOLVE, {"thread": thread_id}, purpose)
 
     async def own_account(self, repository: RepositoryRef) -> Account:
         """The App's own bot account; what it wrote is known by its numeric id alone."""

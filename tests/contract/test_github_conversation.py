@@ -152,6 +152,21 @@ async def test_a_thread_is_resolved_and_stays_so(stage: Stage) -> None:
     assert _thread(stage).resolved_by is stage.sim.app.bot
 
 
+async def test_a_resolved_thread_tells_by_whom_and_is_opened_again(stage: Stage) -> None:
+    await _root(stage)
+    for resolved_by in (stage.sim.app.bot.id, stage.ann.id):
+        if resolved_by == stage.ann.id:
+            await stage.ann.resolve(_thread(stage))
+        else:
+            await stage.host.resolve_thread(stage.repository, _thread(stage).node_id)
+        [thread] = await stage.host.review_threads(stage.repository, 1)
+        assert (thread.is_resolved, thread.resolved_by) == (True, resolved_by)
+        for _ in range(2):
+            await stage.host.unresolve_thread(stage.repository, thread.id)
+        [thread] = await stage.host.review_threads(stage.repository, 1)
+        assert (thread.is_resolved, thread.resolved_by) == (False, None)
+
+
 async def test_a_thread_or_pull_request_that_is_gone(stage: Stage) -> None:
     with pytest.raises(NotFound, match="PRRT_0"):
         await stage.host.resolve_thread(stage.repository, "PRRT_0")

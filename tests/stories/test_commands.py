@@ -160,6 +160,67 @@ async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(told: St
     assert len(told.comments(pull)) == 1
 
 
+async def test_what_comes_back_opens_the_thread_that_forge_resolved(told: Story) -> None:
+    repository, alice, pull, comment = await _offered(told)
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    offered = repository.git.read(pull.head_sha, "app.py") or b""
+    for thread_is_resolved, content in ((True, USED), (False, offered)):
+        await alice.push(repository, "feature", {"app.py": content})
+        await told.rest()
+        assert comment.thread.resolved is thread_is_resolved
+    assert comment.body.startswith("🟡 **Warning** · correctness")
+
+    await carol.resolve(comment.thread)  # by a person, that is a dismissal
+    for content in (USED, offered):
+        await alice.push(repository, "feature", {"app.py": content})
+        await told.rest()
+        assert comment.thread.resolved_by is not None
+        assert comment.thread.resolved_by.login == "carol"
+    told.thread_answers(pull, comment)
+
+
+async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    unused = APP.replace("import os\n", "import os\nimport sys\n")
+    await alice.push(repository, "feature", {"app.py": unused, "b.py": "print(one)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    first, second = told.comments(pull)
+    told.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{first.id}$", status=422, times=None)
+    await alice.push(repository, "feature", {"app.py": APP, "b.py": "print()\n"})
+    await told.rest()
+    assert not first.thread.resolved
+    assert second.thread.resolved
+    assert second.body.startswith("**No longer applies**")
+
+
+def _function(number: int) -> str:
+    return (
+        f'def f_{number}(a, b):\n    """Do {number}."""\n    a = a + {number}\n    b = b * {number}\n'
+        f"    print(name_{number})\n    a = b - {number}\n    return a, b\n"
+    )
+
+
+async def test_a_shared_comment_keeps_its_subject_and_its_words_when_lines_move(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    one, two = _function(1), _function(2)
+    await alice.push(repository, "feature", {"b.py": f"{one}\n\n{two}"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [comment] = told.comments(pull)
+    said = comment.body
+    assert "Undefined name `name_1`. Running" in said
+    for content in (f"{two}\n\n{one}", f"# A line more.\n{one}\n\n{two}"):
+        await alice.push(repository, "feature", {"b.py": content})
+        await told.rest()
+        assert comment.body == said
+    await alice.push(repository, "feature", {"b.py": f"{two}\n\n# Another line.\n{one.replace('name_1', '1')}"})
+    await told.rest()
+    assert "Undefined name `name_1`. Running this line raises a NameError" in comment.body
+    assert "*(no longer here)*" in comment.body
+
+
 async def test_a_suggestion_in_a_thread_with_a_reply_goes_too(told: Story) -> None:
     repository, alice, _, comment = await _offered(told)
     await told.github.user("carol").reply(comment, "Are you sure?")
