@@ -413,6 +413,14 @@ def refused(refusal: Refused, login: str) -> str:
             return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {prose(refusal.held)}."
 
 
+def say_it_again() -> str:
+    """For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
+    return (
+        "Forge was updated while this comment waited for GitHub: what it asks for may be done, in part or not at all. "
+        "`/forge status` shows where things stand; say again what is missing."
+    )
+
+
 def too_many_comments(login: str, why: str) -> str:
     """For somebody without a role here who comments too much; told once in an hour, then nothing is answered.
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
+from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import BaseModel, JsonValue
 
 from domain import ladder_texts
@@ -91,6 +92,8 @@ class Acting:
         except ForgeError as error:
             log.warning("acting.failed", run=self._run.id, error=str(error))
             return await self._give_up("something went wrong; Forge's log has the details.")
+        except DBOSUnexpectedStepError:
+            raise
         except Exception:
             log.exception("acting.unexpected", run=self._run.id)
             return await self._give_up("Forge made a mistake of its own; its log has the details.")
@@ -251,6 +254,8 @@ class Acting:
             await self._journal.step("withdraw", withdraw)
         except ForgeError as error:
             log.warning("acting.not_withdrawn", run=self._run.id, error=str(error))
+        except DBOSUnexpectedStepError:
+            raise
         except Exception:
             log.exception("acting.not_withdrawn", run=self._run.id)
         return why

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 import structlog
+from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import JsonValue, ValidationError
 from structlog.contextvars import bound_contextvars
 
@@ -44,6 +45,7 @@ from domain.errors import (
 )
 from domain.gates import Choice, Gate
 from domain.importance import Importance, writing
+from domain.replies import Answer
 from domain.review import Conclusion, Review
 from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.seen import Seen
@@ -56,6 +58,7 @@ from pipeline.actions_ended import checks_ended
 from pipeline.admission import Admitted, admit_issue, check_of, look_at, refusal_of_label
 from pipeline.admission import admitted as admitted_
 from pipeline.again import resume, retry
+from pipeline.anew import is_anew
 from pipeline.automation import weigh_here
 from pipeline.catching_up import caught_up
 from pipeline.deciding import Saying, decide
@@ -66,7 +69,7 @@ from pipeline.hearing import hear
 from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
 from pipeline.memory_file import take_over
-from pipeline.obey import Obedience
+from pipeline.obey import Obedience, only_shows
 from pipeline.purging import still_lost
 from pipeline.services import Services
 from pipeline.signs import open_sign
@@ -85,10 +88,11 @@ AT_GATE = "this head was reviewed and waits for a person's decision"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)  # where an event does not say when: no head was there to be meant
 
 
-async def dispatch(services: Services, guid: str, stored: str) -> str:
+async def dispatch(services: Services, guid: str, stored: str, workflow_id: str) -> str:
     """Do what a delivery asks for; what became of it.
 
     :param stored: the GUID under which the command was stored; another one where a delivery is repeated.
+    :param workflow_id: in which this is done.
     """
     row = await deliveries.find(services.database, stored)
     if row is None:
@@ -104,17 +108,18 @@ async def dispatch(services: Services, guid: str, stored: str) -> str:
         outcome = "ignored: the comment is older than any delivery that GitHub repeats"
         await deliveries.finish(services.database, guid, outcome, services.clock.now())
         return outcome
-    return await Dispatch(services, guid, command).execute()
+    return await Dispatch(services, guid, command, workflow_id).execute()
 
 
 class Dispatch:
     """One delivery on its way. Its outcome, in a few words, ends up in the deliveries table."""
 
-    def __init__(self, services: Services, guid: str, command: AnyCommand) -> None:
+    def __init__(self, services: Services, guid: str, command: AnyCommand, workflow_id: str) -> None:
         self._services = services
         self._guid = guid
         self._command = command
-        self._journal = WorkflowJournal(services, guid, pauses=services.long_pauses)  # GitHub will not send it again
+        # GitHub will not send it again
+        self._journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
         self._ending = Ending(services, self._journal, guid)
 
     async def execute(self) -> str:
@@ -133,6 +138,8 @@ class Dispatch:
         except ForgeError as error:
             log.warning("delivery.failed", guid=self._guid, error=str(error))
             outcome = f"failed: {error.message}"
+        except DBOSUnexpectedStepError:
+            raise
         except Exception:
             log.exception("delivery.unexpected", guid=self._guid)
             outcome = "failed: Forge made a mistake of its own; its log has the details."
@@ -155,12 +162,24 @@ class Dispatch:
                 return await self._labelled(command)
             case ReportMergeGroup():
                 return str(await self._journal.step("report", lambda: self._report(command)))
+            case ObeyComment() if is_anew(self._journal.workflow_id) and not only_shows(command):
+                return await self._have_it_said_again(command)
             case ObeyComment():
                 return await Obedience(self._services, self._journal, self, self._guid, command).execute()
             case DecideGate():
                 return await self._answer(command)
             case NoteThread() | ChangesRequested() | HearComment() | ReadMemoryFile() | ChecksEnded():
                 return await self._note(command)
+
+    async def _have_it_said_again(self, command: ObeyComment) -> str:
+        """What this comment asks for may have been done before: hours later, that could undo what came since."""
+
+        async def tell() -> JsonValue:
+            await self._services.publisher.answer(command, self._guid, [Answer("", replies.say_it_again())])
+            return None
+
+        await self._journal.step("reply", tell)
+        return "failed: Forge was updated while it waited, and cannot go on where it was"
 
     async def _note(self, command: NoteThread | ChangesRequested | HearComment | ReadMemoryFile | ChecksEnded) -> str:
         """Take note of what somebody let be known without asking for anything."""
@@ -187,7 +206,7 @@ class Dispatch:
             return "nothing is under way that a draft ends"
 
         async def admit(seen: Seen | None) -> JsonValue:
-            await may()
+            await self._still(may, command.number)
             return await self._admit(command, seen)
 
         answer = await self._caught_up("admit", admit, command.seen)
@@ -197,13 +216,21 @@ class Dispatch:
         await self._start(admitted.run, admitted.superseded)
         return f"run {admitted.run.id}"
 
+    async def _still(self, may: May, number: int) -> None:
+        """Ask whether somebody still may, unless it was admitted by a process that died before it could say so.
+
+        :raises NotAllowed: they may not.
+        """
+        if await runs.admitted(self._services.database, f"{self._guid}#{number}") is None:
+            await may()
+
     async def issue(
         self, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None, may: May = asked_before
     ) -> str:
         """Admit a run of an issue, unless one works on it; what became of it."""
 
         async def admit(seen: Seen | None) -> JsonValue:
-            await may()
+            await self._still(may, number)
             admitted = await admit_issue(self._services, self._guid, repository, number, trigger, seen)
             return admitted.model_dump(mode="json")
 
@@ -220,7 +247,7 @@ class Dispatch:
         """Take up the newest run of an issue again, or begin another with its plan; what became of it."""
 
         async def take_up(seen: Seen | None) -> JsonValue:
-            await may()
+            await self._still(may, number)
             how = resume if verb is Verb.resume else retry
             return (await how(self._services, self._guid, repository, number, seen)).model_dump(mode="json")
 

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
+from typing import Any, ParamSpec
 
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
@@ -23,6 +25,7 @@ from memory import checkpoints, executors, gates, halts, runs, waits
 from memory.database import Engine, is_outage
 from memory.executors import LEASE, Holder
 from pipeline.acting import Acting, begin_due
+from pipeline.anew import begin_anew
 from pipeline.consolidating import Consolidating, Nights
 from pipeline.dispatch import dispatch
 from pipeline.going_on import go_on
@@ -55,6 +58,9 @@ from pipeline.test_run import HeadTest
 from safety.reflecting import Moment
 
 log = structlog.get_logger(__name__)
+
+P = ParamSpec("P")
+_Work = Callable[P, Coroutine[Any, Any, str]]
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
 _HEARINGS_AT_ONCE = 4  # in this process: each waits for a model
@@ -217,79 +223,92 @@ class WorkflowEngine:
     def _register(self) -> None:
         services = self._services
 
-        @DBOS.workflow(name=DELIVERY, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(DELIVERY, DELIVERIES)
         async def delivery(guid: str, repeats: str | None = None) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                return await dispatch(services, guid, repeats or guid)
+            return await dispatch(services, guid, repeats or guid, DBOS.workflow_id or guid)
 
-        @DBOS.workflow(name=RUN, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(RUN, RUNS)
         async def work(run_id: str, asks_again: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                if run is None:
-                    return "unknown run"
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            kind = IssueRun if run.is_of_issue else ReviewRun
+            try:
                 if await _is_over(services, run, asks_again=asks_again):
                     return "over"
-                kind = IssueRun if run.is_of_issue else ReviewRun
-                try:
-                    return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
-                except DBOSUnexpectedStepError as error:
-                    return await derailed(services, run, error)
+                return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
+            except DBOSUnexpectedStepError as error:
+                return await derailed(services, run, error)
 
-        @DBOS.workflow(name=LAST_WORD, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(LAST_WORD, DELIVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
+            run = await runs.get(services.database, run_id)
+            return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
 
     def _register_beside(self) -> None:
         """What happens on a run's account beside it."""
         services = self._services
 
-        @DBOS.workflow(name=TEST, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(TEST, TESTS)
         async def test(run_id: str, occasion: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                if run is None:
-                    return "unknown run"
-                return await HeadTest(services, run, occasion, DBOS.workflow_id or "").execute()
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            return await HeadTest(services, run, occasion, DBOS.workflow_id or "").execute()
 
-        @DBOS.workflow(name=HEAR, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(HEAR, HEARINGS)
         async def read(run_id: str, guid: str, said: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                if run is None:
-                    return "unknown run"
-                command = HearComment.model_validate_json(said)
-                return await Hearing(services, run, command, guid, DBOS.workflow_id or "").execute()
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            command = HearComment.model_validate_json(said)
+            return await Hearing(services, run, command, guid, DBOS.workflow_id or "").execute()
 
-        @DBOS.workflow(name=ACTING, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(ACTING, DELIVERIES)
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                if run is None:
-                    return "unknown run"
-                if run.is_of_issue:
-                    await go_on(run, f"look {count}")
-                    return "looks again"
-                return await Acting(services, run, count, DBOS.workflow_id).execute()
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            if run.is_of_issue:
+                await go_on(run, f"look {count}")
+                return "looks again"
+            return await Acting(services, run, count, DBOS.workflow_id).execute()
 
     def _register_learning(self) -> None:
         """What is made of runs once they are over, and of what they taught."""
         services = self._services
 
-        @DBOS.workflow(name=REFLECT, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(REFLECT)
         async def reflect(run_id: str, moment: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                run = await runs.get(services.database, run_id)
-                if run is None:
-                    return "unknown run"
-                return await Reflecting(services, run, Moment(moment), DBOS.workflow_id or "").execute()
+            run = await runs.get(services.database, run_id)
+            if run is None:
+                return "unknown run"
+            return await Reflecting(services, run, Moment(moment), DBOS.workflow_id or "").execute()
 
-        @DBOS.workflow(name=CONSOLIDATE, max_recovery_attempts=_RECOVERIES)
+        @self._workflow(CONSOLIDATE)
         async def consolidate(repository_id: int) -> str:  # pyright: ignore[reportUnusedFunction]
-            with self._working():
-                return await Consolidating(services, repository_id, DBOS.workflow_id or "").execute()
+            return await Consolidating(services, repository_id, DBOS.workflow_id or "").execute()
+
+    def _workflow(self, name: str, queue: str | None = None) -> Callable[[_Work[P]], _Work[P]]:
+        """Registers a workflow under a name.
+
+        :param queue: where it is begun anew if its journal does not fit its code; None: nobody waits for it.
+        """
+
+        def register(work: _Work[P]) -> _Work[P]:
+            @wraps(work)
+            async def working(*arguments: P.args, **named: P.kwargs) -> str:
+                with self._working():
+                    try:
+                        return await work(*arguments, **named)
+                    except DBOSUnexpectedStepError as error:
+                        if queue is None:
+                            raise
+                        return await begin_anew(error, DBOS.workflow_id or "", name, queue, *arguments)
+
+            return DBOS.workflow(name=name, max_recovery_attempts=_RECOVERIES)(working)
+
+        return register
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock
@@ -345,9 +364,9 @@ class WorkflowEngine:
         if not left:
             return
         for workflow_id in left - await waits.still(self._services.database, sorted(left), now):
+            self._parked.discard(workflow_id)  # first: it may leave its place again at once
             await asyncio.to_thread(_queue_again, self._settings.executor_id, workflow_id)
             await waits.remove_due(self._services.database, workflow_id, now)
-            self._parked.discard(workflow_id)
 
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""

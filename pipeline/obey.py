@@ -108,6 +108,14 @@ _OUTCOMES = frozenset({Verb.approve, Verb.reject, Verb.missed})
 """What the automation level is decided from."""
 
 
+_SHOWING = frozenset({Verb.help, Verb.status, Verb.cost, Verb.history, Verb.view})
+
+
+def only_shows(command: ObeyComment) -> bool:
+    """Whether nothing that a comment asks for changes anything."""
+    return all(isinstance(asked, Mistake) or asked.verb in _SHOWING for asked in command.asked)
+
+
 class Away(BaseModel):
     """Why a comment is not heeded at all.
 
@@ -201,7 +209,7 @@ class Obedience:
             case verb if verb in teaching.VERBS:
                 self._is_judged |= verb in teaching.JUDGING
                 return str(await self._act(verb, asked, lambda: self._teaching.answer(asked)))
-            case Verb.help | Verb.status | Verb.cost | Verb.history | Verb.view:
+            case verb if verb in _SHOWING:
                 if isinstance(asked, AboutGate):
                     return str(await self._journal.step(asked.verb, lambda: self._view_gate(asked.gate)))
                 return str(await self._journal.step(asked.verb, lambda: self._show(asked.verb)))

@@ -11,6 +11,7 @@ from typing import cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
+from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import BaseModel, JsonValue
 
 from agents import reflection
@@ -132,6 +133,8 @@ class Reflecting:
         except ForgeError as error:
             log.warning("reflection.failed", run=self._run.id, error=str(error))
             return await self._leave(error.message)
+        except DBOSUnexpectedStepError:
+            raise
         except Exception:
             log.exception("reflection.unexpected", run=self._run.id)
             return "failed"

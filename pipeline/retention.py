@@ -90,14 +90,13 @@ async def forget_journals(services: Services, repository_ids: Sequence[int]) -> 
     runs = await retention.runs_of(services.database, repository_ids)
     deliveries = await retention.deliveries_of(services.database, repository_ids)
     for start in range(0, len(runs), _BATCH):
-        await _remove(await _over(workflow_id_prefix=[*runs[start : start + _BATCH]]))
+        await _remove(await _over([*runs[start : start + _BATCH]]))
     for start in range(0, len(deliveries), _BATCH):
-        await _remove(await _over(workflow_ids=[*deliveries[start : start + _BATCH]]))
+        await _remove(await _over([*deliveries[start : start + _BATCH]]))
 
 
-async def _over(*, workflow_ids: list[str] | None = None, workflow_id_prefix: list[str] | None = None) -> Sequence[str]:
+async def _over(workflow_id_prefix: list[str]) -> Sequence[str]:
     found = await DBOS.list_workflows_async(
-        workflow_ids=workflow_ids,
         workflow_id_prefix=workflow_id_prefix,
         status=_OVER,
         load_input=False,

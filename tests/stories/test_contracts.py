@@ -137,6 +137,24 @@ async def test_who_waits_goes_on_after_the_other_is_merged(read: Story, model: S
     assert "Waiting for other runs" not in other.status
 
 
+async def test_who_waits_for_github_keeps_its_contract(read: Story, model: ScriptedModel) -> None:
+    """Nothing renews its lease meanwhile, and nobody else takes it."""
+    asked = await opened(read, **FILES, **HELD)
+    model.when("Discounts", planned(file=API))
+    model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
+    wait = {"retry-after": "3600"}
+    read.github.faults.add(kind="before", method="POST", path=r"/pulls$", status=403, headers=wait)
+    await asked.says(asked.alice, "/forge run")
+    assert await state(read, asked) == "waiting"
+    read.clock.move(minutes=30)
+    database, where, now = read.forge.services.database, asked.repository.id, read.clock.now()
+    assert [lease.contract for lease in await leases.expired(database, now)] == ["openapi"]
+    assert not (await leases.acquire(database, where, ["openapi"], "another", now)).is_ours
+    read.clock.move(minutes=31)
+    await until(read, asked, "Pull request: done")
+    looked_at(read, asked)
+
+
 async def test_who_waits_goes_on_after_the_other_is_cancelled(read: Story, model: ScriptedModel) -> None:
     asked, other = await vouchers_wait(read, model)
     await asked.says(asked.alice, "/forge cancel")

@@ -1,5 +1,6 @@
 """Nothing to the wrong one: what was reviewed passes, who wrote it does not decide, and rights are asked at the act."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,31 @@ async def test_t_p13_retargeted_between_the_look_and_the_merge(told: Story) -> N
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------
+
+
+async def test_t_p15_a_right_that_is_taken_away_after_the_act(tmp_path: Path, backend: Backend) -> None:
+    """The process dies right after a run was admitted; it goes on, as it was admitted in time."""
+    rights: list[Callable[[], None]] = []
+
+    async def dying(name: str, call: Call) -> dict[str, Any]:
+        async def then_die() -> dict[str, Any]:
+            answer = await call()
+            if name == "admit" and rights:
+                rights.pop()()
+                raise asyncio.CancelledError
+            return answer
+
+        return await durable(name, then_die)
+
+    async with (
+        world(backend, tmp_path) as (github, clock, url),
+        chapter(github, clock, url, tmp_path, SWIFT, durable=dying) as told,
+    ):
+        scene = await opened(told, {"note.md": "A note.\n"})
+        root = scene.somebody("root", "admin")
+        rights.append(lambda: told.github.grant(scene.repository, root, "read"))
+        assert "Reviewing" in await scene.says(root, "/forge review full")
+        assert [run.state for run in await told.runs()] == ["completed", "completed"]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.steps import Call, durable
+from domain.commands import Sender
+from domain.runs import RepositoryRef
+from memory import permits
+from pipeline.steps import Call, Durable, durable
 from simulator import Simulator
 from simulator.checking import update
 from simulator.events import Actor
 from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.state import Repository
 from tests.chaos.driver import Forge, Point, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
 from tests.chaos.sweep import SCENES, Sweep, at
@@ -18,6 +22,7 @@ from tests.clock import MovableClock
 from tests.databases import Backend, fresh
 from tests.invariants import violations
 from tests.stories.driver import SECRET, chapter
+from tests.stories.test_proving import ACTIONS
 
 
 @pytest.mark.timeout(1_200)
@@ -191,10 +196,6 @@ async def test_d4_a_run_that_waits_is_finished_by_changed_code(backend: Backend,
 
 async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path) -> None:
     """A step has another name without being patched in: whoever waits is told, and what is asked again is done."""
-
-    async def renamed(name: str, call: Call) -> dict[str, Any]:
-        return await durable("look" if name == "run the checks" else name, call)
-
     clock, url = MovableClock(), fresh("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
         async with chapter(github, clock, url, tmp_path) as told:
@@ -206,7 +207,7 @@ async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path)
             await told.rest()
             [run] = await told.runs()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
-        async with chapter(github, clock, url, tmp_path, durable=renamed) as told:
+        async with chapter(github, clock, url, tmp_path, durable=_renaming("run the checks")) as told:
             clock.move(minutes=61)
             await told.rest()
             [run] = await told.runs()
@@ -218,3 +219,73 @@ async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path)
             await told.rest()
             assert told.check(repository, pull.head_sha).conclusion == "failure"
             assert len(told.comments(pull)) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ("/forge status", "Nothing was run here yet"),
+        ("/forge pause", "Forge was updated while this comment waited for GitHub"),
+    ],
+)
+async def test_d4_a_comment_whose_journal_does_not_fit_the_code_is_answered(
+    said: str, answered: str, tmp_path: Path
+) -> None:
+    """What only shows is shown; what acts is not done twice, hours apart."""
+    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
+        async with chapter(github, clock, url, tmp_path) as told:
+            repository, alice = told.repository({"app.py": "import os\n"})
+            github.grant(repository, alice, "admin")
+            issue = await alice.open_issue(repository, "Prices")
+            wait = {"retry-after": "3600"}
+            github.faults.add(kind="before", method="POST", path="/comments$", status=403, headers=wait)
+            await alice.comment(issue, said)
+            await told.rest()
+        async with chapter(github, clock, url, tmp_path, durable=_renaming("reply")) as told:
+            services = told.forge.services
+            if said == "/forge pause":  # somebody else ended it meanwhile
+                await permits.unpause(services.database, _known(repository), Sender(id=1, login="ada"), clock.now())
+            clock.move(minutes=61)
+            await told.rest()
+            [answer] = told.answers(issue)
+            assert answered in answer.body
+            assert await permits.paused_by(services.database, _known(repository)) is None
+
+
+async def test_d4_a_test_whose_journal_does_not_fit_the_code_is_done(tmp_path: Path) -> None:
+    """It waits for the repository's own workflows; its check does not stay open."""
+    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
+        async with chapter(github, clock, url, tmp_path) as told:
+            repository, alice = told.repository({"app.py": "import os\n", **ACTIONS})
+            head = await alice.push(repository, "feature", {"notes.md": "# Notes\n"}, base="main")
+            pull = await alice.open_pull_request(repository, "feature")
+            await told.rest()
+            await alice.comment(pull, "/forge test")
+            await told.rest()
+            [check] = github.check_runs(repository, head, "Forge / test")
+            assert check.status != "completed"
+            told.answers(pull)
+            told.comments(pull)
+        async with chapter(github, clock, url, tmp_path, durable=_renaming("run the tests")) as told:
+            github.run_workflow(repository, head, "CI", {"test": ("success", "")})
+            clock.move(minutes=2)
+            await told.rest()
+            [check] = github.check_runs(repository, head, "Forge / test")
+            assert (check.status, check.conclusion) == ("completed", "success")
+            told.answers(pull)
+            told.comments(pull)
+
+
+def _renaming(old: str) -> Durable:
+    """Code whose step of this name has another one."""
+
+    async def renamed(name: str, call: Call) -> dict[str, Any]:
+        return await durable("look" if name == old else name, call)
+
+    return renamed
+
+
+def _known(repository: Repository) -> RepositoryRef:
+    return RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name=repository.name)
