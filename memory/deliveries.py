@@ -52,8 +52,8 @@ def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
 
     So it is of two that are otherwise known to be the same: one of them was sent again by somebody else than GitHub.
     """
-    # In one order everywhere, so that two doors never wait for each other.
-    rows = sorted(map(_values, deliveries), key=lambda row: row["guid"])
+    # In one order everywhere, so that two doors never wait for each other; of two that are the same act, by that.
+    rows = sorted(map(_values, deliveries), key=lambda row: (row["acts_once"] or "", row["guid"]))
     inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
     return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
 

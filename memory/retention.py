@@ -27,6 +27,7 @@ from memory.tables import (
     BudgetRow,
     CheckpointRow,
     CircuitRow,
+    CommandedRow,
     ConfigurationRow,
     DeliveryRow,
     DismissalRow,
@@ -47,6 +48,7 @@ from memory.tables import (
     SpendRow,
 )
 from safety.acts import Act
+from safety.quota import WINDOW
 
 USUAL = Audit().retention_days
 CODE = timedelta(days=14)
@@ -210,7 +212,10 @@ def _old_gates(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def _old_code(now: datetime) -> Sequence[_Old]:
-    """Answers of models, checkpoints that a later run's has replaced, and approvals in repositories long lost."""
+    """Answers of models, checkpoints that a later run's has replaced, and approvals in repositories long lost.
+
+    And what was counted of an hour.
+    """
     until = now - CODE
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(
@@ -227,6 +232,7 @@ def _old_code(now: datetime) -> Sequence[_Old]:
             OutboxRow.id,
             select(OutboxRow.id).where(_IS_APPROVAL, OutboxRow.run_id.in_(of_lost)),
         ),
+        (CommandedRow, CommandedRow.guid, select(CommandedRow.guid).where(CommandedRow.at < now - WINDOW)),
         (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)),
         (AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(ended)).distinct()),
         (
@@ -320,6 +326,7 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (PauseRow, PauseRow.repository_id),
     (OkRow, OkRow.repository_id),
     (PushRow, PushRow.repository_id),
+    (CommandedRow, CommandedRow.guid),
 )
 
 

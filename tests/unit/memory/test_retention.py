@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory import configurations, ladder, outbox, purges, retention
+from memory import commanded, configurations, ladder, outbox, purges, retention
 from memory.configurations import Scope
 from memory.database import Base, Database
 from memory.tables import (
@@ -17,6 +17,7 @@ from memory.tables import (
     BudgetRow,
     CheckpointRow,
     CircuitRow,
+    CommandedRow,
     DeliveryRow,
     EventRow,
     GateRow,
@@ -144,6 +145,15 @@ async def test_each_kind_has_its_time(repository: int, days: float, left: dict[s
     await retention.remove(database, found, NOON)
     assert await _left(database, _run_of(rows)) == left
     assert await retention.remove(database, found, NOON) == {}
+
+
+async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
+    for guid, minutes in (("old", 61), ("new", 59)):
+        await commanded.note(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
+    assert await retention.remove(database, {}, NOON) == {"commanded": 1}
+    await retention.forget(database, [SHOP])
+    async with database.transaction() as session:
+        assert (await session.scalars(select(CommandedRow.guid))).all() == []
 
 
 async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> None:

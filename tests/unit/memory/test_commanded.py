@@ -1,0 +1,31 @@
+"""Who is told once that they ask too much, is told, whichever attempt reaches GitHub."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory.commanded import note, tell_once
+from memory.database import Database
+from tests.databases import Backend, drop, fresh
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_the_comment_that_is_answered_stays_the_one(backend: Backend, tmp_path: Path) -> None:
+    url = fresh(backend, tmp_path)
+    database = Database(url)
+    for guid, account in (("first", 2), ("second", 2), ("other", 3)):
+        await note(database, guid, 1, account, NOON)
+    assert await tell_once(database, "first", "quota")  # and GitHub takes its answer later
+    assert not await tell_once(database, "second", "quota")
+    assert await tell_once(database, "first", "quota")
+    assert await tell_once(database, "other", "quota")
+    assert await tell_once(database, "second", "refusal")
+
+    later = NOON + timedelta(minutes=61)
+    await note(database, "third", 1, 2, later)
+    assert await tell_once(database, "third", "quota")
+    await database.close()
+    drop(url)
