@@ -95,7 +95,8 @@ def _about(review: Review) -> Iterator[str]:
         if layer.note:
             yield f"[dim]note: {show(layer.note)}[/]"
     for entry in review.not_looked_at:
-        yield f"[dim]not looked at: {show(entry.path)}: {show(entry.reason)}[/]"
+        what = "not read by the model" if entry.by_model else "not looked at"
+        yield f"[dim]{what}: {show(entry.path)}: {show(entry.reason)}[/]"
 
 
 def _summary(review: Review) -> str:

@@ -121,6 +121,7 @@ class NotLookedAt(BaseModel):
 
     ``matters`` is true for source a person must then look at: too large, too many, unreadable name.
     Generated, vendored and binary files, submodules and the like do not matter in that sense.
+    ``by_model`` is true where it is only the model that did not read it; the other layers looked at it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -128,6 +129,7 @@ class NotLookedAt(BaseModel):
     path: str
     reason: str
     matters: bool = False
+    by_model: bool = False
 
 
 class Touched(BaseModel):

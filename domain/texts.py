@@ -17,7 +17,6 @@ from domain.verdicts import Reason
 
 CHECK_NAME = REVIEW_CHECK
 LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
-NOT_READ = "not read by the model: "  # how the reasons begin of what all looked at but layer 3
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
 
@@ -329,13 +328,21 @@ def _next(review: Review) -> str:
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
     if review.decision is Decision.unread:
-        return (
-            "have a person read what is named above; nothing was found in the rest. With a model set up, or with a "
-            "linter whose `paths` end in its suffix (`review.linters` in `.github/forge.yml`), Forge reads it, too."
-        )
+        return "have a person read what is named above; nothing was found in the rest." + _reader(review)
     if "gate.approved" in codes and review.findings:
         return "merge when you are ready, and keep the conditions. What was accepted stands below."
     return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."
+
+
+def _reader(review: Review) -> str:
+    """Who could have read it; nothing where a model was asked, because why that did not is said with each file."""
+    asked = any(layer.layer is Layer.model and layer.tools for layer in review.layers) or review.read_by_model
+    if asked or any(each.by_model for each in review.not_looked_at):
+        return ""
+    return (
+        " With a model set up, or with a linter whose `paths` end in its suffix (`review.linters` in "
+        "`.github/forge.yml`), Forge reads it, too."
+    )
 
 
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
@@ -415,10 +422,9 @@ def _layer_rows(layer: LayerReport) -> list[str]:
 
 def _not_looked_at(review: Review) -> str:
     """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
-    unread = [each for each in review.not_looked_at if each.reason.startswith(NOT_READ)]
-    others = [each for each in review.not_looked_at if each not in unread]
-    told = [each.model_copy(update={"reason": each.reason.removeprefix(NOT_READ)}) for each in unread]
-    parts = (_listed("Not looked at", others), _listed("Not read by the model", told))
+    unread = [each for each in review.not_looked_at if each.by_model]
+    others = [each for each in review.not_looked_at if not each.by_model]
+    parts = (_listed("Not looked at", others), _listed("Not read by the model", unread))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -12,6 +12,7 @@ from agents.model_review import (
     Intent,
     Plan,
     Report,
+    ReviewQuestion,
     Verdicts,
     confirmed,
     findings_of,
@@ -35,7 +36,6 @@ from domain.pulls import PullRequest
 from domain.redaction import outgoing, unquoted
 from domain.review import LayerReport, Review, ToolRun
 from domain.runs import Phase, Run
-from domain.texts import NOT_READ
 from memory import checkpoints, permits, recall
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
@@ -237,7 +237,7 @@ class ModelLayer:
         model: LanguageModel,
     ) -> ModelPart:
         problems = [answer.problem for answer in answers if answer.problem is not None]
-        not_read = tuple(_not_read(entry) for entry in prepared.plan.not_read)
+        not_read = [*prepared.plan.not_read, *_not_all_read(prepared, answers)]
         asked = ToolRun(
             tool=model.name,
             seconds=sum(answer.seconds for answer in answers),
@@ -253,7 +253,7 @@ class ModelLayer:
         return ModelPart(
             report=report,
             findings=(*prepared.carried, *there, *kept),
-            not_read=not_read,
+            not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
             read=_read(prepared, answers),
             gone=tuple(gone),
         )
@@ -265,13 +265,31 @@ _NEEDS_OK = (
 )
 
 
+_LOST = "the model was asked about it and gave no answer that can be used"
+_CUT = (
+    "the model was not shown all that changed in it: a line is longer than 1,000 characters, holds what looks like a "
+    "credential, or was removed together with more lines than there was room for"
+)
+
+
 def _read(prepared: Prepared, answers: Sequence[Answer]) -> tuple[str, ...]:
     """The paths of which the model read everything that is new: all their parts, to the end of each line."""
-    pairs = list(zip(prepared.plan.questions, answers, strict=False))  # the second look reads nothing new
-    asked = {path for question, _ in pairs for path in question.lines}
+    asked = {path for question, _ in _pairs(prepared, answers) for path in question.lines}
+    missed = {each.path for each in _not_all_read(prepared, answers)}
+    return tuple(sorted({*prepared.known, *(asked - missed)}))
+
+
+def _not_all_read(prepared: Prepared, answers: Sequence[Answer]) -> list[NotLookedAt]:
+    """What it was asked about and did not read, or not all of it."""
+    pairs = _pairs(prepared, answers)
     lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
-    cut = {path for question, _ in pairs for path in question.cut}
-    return tuple(sorted({*prepared.known, *(asked - lost - cut)}))
+    cut = {path for question, _ in pairs for path in question.cut} - lost
+    return [NotLookedAt(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
+
+
+def _pairs(prepared: Prepared, answers: Sequence[Answer]) -> list[tuple[ReviewQuestion, Answer]]:
+    """The questions with their answers. The second look reads nothing new."""
+    return list(zip(prepared.plan.questions, answers, strict=False))
 
 
 def _weighed(
@@ -353,7 +371,3 @@ def _earlier(finding: Finding, content: bytes, since: FileChange | None) -> Earl
 def _unplaced(finding: Finding) -> Finding:
     """A finding that is still there although its line is gone: it counts, and stands on no line."""
     return finding.model_copy(update={"line": None, "end_line": None, "fix": None, "on_diff": False})
-
-
-def _not_read(entry: NotLookedAt) -> NotLookedAt:
-    return entry.model_copy(update={"reason": f"{NOT_READ}{entry.reason}"})

@@ -46,7 +46,7 @@ def decide(
     """
     changes = _blocking(findings)
     human = (*_exposed(in_history), *_human(risk, layers, not_looked_at))
-    nobody = _nobody(unread, findings, layers)
+    nobody = _nobody(unread, findings, layers, not_looked_at)
     if changes:
         return Verdict(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
@@ -122,8 +122,13 @@ def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
     return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
 
 
-def _nobody(unread: Unread, findings: Sequence[RawFinding], layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
-    """What was not read, by name: that tools found nothing says nothing about it."""
+def _nobody(
+    unread: Unread,
+    findings: Sequence[RawFinding],
+    layers: Sequence[LayerReport],
+    not_looked_at: Sequence[NotLookedAt],
+) -> tuple[Reason, ...]:
+    """What was not read, by name and with the reason if there is one: that tools found nothing says nothing of it."""
     if not unread.paths:
         return ()
     number, left = len(unread.paths), len(unread.paths) - _NAMED
@@ -135,7 +140,8 @@ def _nobody(unread: Unread, findings: Sequence[RawFinding], layers: Sequence[Lay
         else (f"{number:,} files of source were read by no linter of their language")
     )
     text = f"{found}; {whose} and by no model"
-    named = [Reason(code="unread", text=path) for path in unread.paths[:_NAMED]]
+    why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
+    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in unread.paths[:_NAMED]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
 

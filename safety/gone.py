@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 from domain.findings import Finding, Layer
 from domain.review import Review
-from domain.texts import NOT_READ
 
 _SYNTAX = "ruff/invalid-syntax"
 _TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
@@ -48,6 +47,6 @@ def _ran_again(finding: Finding, review: Review) -> bool:
         return False
     if finding.path not in review.changed:
         return True  # as it is in the base
-    unread = [each.path for each in review.not_looked_at if not each.reason.startswith(NOT_READ)]
+    unread = [each.path for each in review.not_looked_at if not each.by_model]
     is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.found)
     return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)

@@ -24,6 +24,7 @@ async def test_what_nobody_read_is_never_approved(told: Story, level: int) -> No
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
+    assert "With a model set up" in (check.summary or "")
     assert (pull.state, await acted(told), told.reviews(pull)) == ("open", [], [])
 
 
@@ -167,7 +168,9 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(read: Story, model:
     await later(read, hours=10)
     check = read.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
-    assert "  - b.js" in (check.summary or "").replace("`", "")
+    said = (check.summary or "").replace("`", "")
+    assert "  - b.js: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
+    assert "With a model set up" not in said
     assert (pull.state, await acted(read), read.reviews(pull)) == ("open", [], [])
 
 

@@ -69,6 +69,12 @@ def test_it_may_still_be_there(at: Review) -> None:
     assert not gone(found(), at)
 
 
+def test_a_file_that_only_the_model_did_not_read() -> None:
+    entry = NotLookedAt.model_validate({"path": "a.py", "reason": "too large", "by_model": True})
+    assert gone(found(), review(not_looked_at=(entry,)))
+    assert not NotLookedAt.model_validate({"path": "a.py", "reason": "not read by the model: too large"}).by_model
+
+
 def test_a_file_that_is_not_changed_any_more() -> None:
     assert gone(found(), review(changed=("b.py",)))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.changes import Change, ChangeStatus, FileChange, Touched
+from domain.changes import Change, ChangeStatus, FileChange, NotLookedAt, Touched
 from domain.findings import Category, Layer, RawFinding, Severity
 from domain.paths import may_run, may_steer
 from domain.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
@@ -158,6 +158,12 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
         "Nothing was found by 1 tool; 2 files of source were read by no linter of their language and by no model"
     )
     assert [child.text for child in reason.children] == ["web/0.js", "web/1.js"]
+
+
+def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
+    unread, why = Unread(paths=("a.js", "b.js")), [NotLookedAt(path="b.js", reason="vendored")]
+    [reason] = decide((), LOW, [SEARCHED], why, unread=unread).reasons
+    assert [child.text for child in reason.children] == ["a.js", "b.js: vendored"]
 
 
 def test_many_are_named_as_far_as_one_can_read() -> None:
