@@ -144,9 +144,22 @@ class Dispatch:
             log.exception("delivery.unexpected", guid=self._guid)
             outcome = "failed: Forge made a mistake of its own; its log has the details."
 
-        # Not a step of its own: it is the last, and repeating it changes nothing.
+        # No steps of their own: they are the last, and repeating them changes nothing.
+        if await self._was_in_vain(outcome):
+            await deliveries.may_come_again(self._services.database, self._guid)
         await deliveries.finish(self._services.database, self._guid, outcome, self._services.clock.now())
         return outcome
+
+    async def _was_in_vain(self, outcome: str) -> bool:
+        """Whether a button was pressed and nothing came of it: GitHub tells the next press in the same words."""
+        match self._command:
+            case ReviewCheckedHead():
+                return not any(each.startswith("run ") for each in outcome.split(", "))
+            case DecideGate():
+                gate = await gates.get(self._services.database, self._command.gate_id)
+                return gate is None or gate.decision is None or gate.decision.cause != self._guid
+            case _:
+                return False
 
     async def _act(self, command: AnyCommand) -> str:
         match command:
@@ -320,19 +333,11 @@ class Dispatch:
             return "shown"
         saying = Saying(command.sender, command.choice, seen_head=command.head_sha)
         answer = str(await self._journal.step("decide", lambda: self._decide(gate, saying)))
-        await self._journal.step("was it in vain", lambda: self._let_come_again(gate.id))
         await self.go_on(gate.repository, gate.number, is_judged=False)
         note_ = gate_replies.pressed(command.sender.login, answer)
         await self._journal.step("show the gate", lambda: self._refresh(gate.id, note_))
         await self._weigh(gate.repository, gate.number)
         return answer
-
-    async def _let_come_again(self, gate_id: str) -> JsonValue:
-        """A press that decided nothing, perhaps for want of a role, may be made again in the same words."""
-        gate = await gates.get(self._services.database, gate_id)
-        if gate is None or gate.decision is None or gate.decision.cause != self._guid:
-            await deliveries.may_come_again(self._services.database, self._guid)
-        return None
 
     async def _follow(self, repository: RepositoryRef) -> str:
         """Keep the address GitHub says the repository has now: the event may be late, or sent once more."""
@@ -539,7 +544,6 @@ class Dispatch:
         refused = authorise(AskReview(full=True), standing.facts)
         if refused is not None:
             await note_refusal(self._services, self._guid, command.sender, refused)
-            await deliveries.may_come_again(self._services.database, self._guid)
             key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
             text = replies.refused(refused, command.sender.login)
             try:

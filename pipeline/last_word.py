@@ -55,7 +55,6 @@ async def say(services: Services, workflow_id: str, run: Run) -> str:
     """Close what shows a run that ended, and what it asked; how that went."""
 
     async def close() -> JsonValue:
-        await show_void(services, run)
         await close_sign(services, run)
         return None
 

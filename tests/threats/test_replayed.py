@@ -76,6 +76,24 @@ async def test_t_w14_a_press_that_was_refused(told: Story) -> None:
     assert len(told.answers(pull)) == 1
 
 
+async def test_t_w14_a_press_that_failed(told: Story) -> None:
+    """GitHub did not say who pressed: nothing came of it, and the next press counts."""
+    repository, alice = told.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    await told.rest()
+    refused = "Resource not accessible by integration"
+    told.github.faults.add(kind="before", method="GET", path=r"/permission$", status=403, message=refused)
+    check = told.check(repository, pull.head_sha)
+    await alice.press(check, "review")
+    await told.rest()
+    assert len(await told.runs()) == 1
+    await alice.press(check, "review")
+    await told.rest()
+    assert len(await told.runs()) == 2
+    assert await _again(told, _last(told, "check_run", "requested_action")) == "seen before"
+
+
 async def test_t_w14_a_new_name(told: Story) -> None:
     """What is kept of a repository stays under the name it has now; GitHub is asked which that is."""
     repository, alice = told.repository({"app.py": "print()\n"})
