@@ -109,7 +109,7 @@ class Ending:
 
     async def _end_installation(self, command: EndInstallation) -> str:
         installation_id, repository_ids = command.installation_id, command.repository_ids
-        if repository_ids is not None:
+        if repository_ids is not None and await self._journal.does("what is lost is looked up"):
             repository_ids = await self._lost(installation_id, repository_ids)
             if not repository_ids:
                 return "it is covered again"

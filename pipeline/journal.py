@@ -90,6 +90,15 @@ class WorkflowJournal:
             raise from_json(answer)
         return cast(JsonValue, answer["value"])
 
+    async def does(self, change: str) -> bool:
+        """Whether this workflow does what a version changed here: not where an earlier version went on from here.
+
+        So a workflow that is under way while Forge is updated finds the steps that it made.
+
+        :param change: names the change, for ever.
+        """
+        return await noted(partial(DBOS.patch_async, change))
+
     async def _pause(self, seconds: float, why: str) -> None:
         if seconds < _NAP:
             await noted(partial(DBOS.sleep_async, seconds))
@@ -113,7 +122,7 @@ class WorkflowJournal:
         :raises Parked: it has to wait, so this execution of the workflow is over. The next one finds in the journal
             what was done, and looks here again.
         """
-        leaves = await noted(partial(DBOS.patch_async, _LEAVES))
+        leaves = await self.does(_LEAVES)
         await self.step("wait", lambda: self._begin_waiting(until, why))
         while not await self._is_time(leaves=leaves):
             if not leaves:  # it began to wait under a version whose workflows kept their places

@@ -27,7 +27,8 @@ async def go_on_where_judged(
         await reconclude.check(services, repository, number, f"{guid} judged", anew=False)
         return None
 
-    if is_judged:  # a verdict that was on its way may have come since the judgement, and does not know of it
+    # a verdict that was on its way may have come since the judgement, and does not know of it
+    if is_judged and await journal.does("a check hears of what is judged"):
         await journal.step("does the check know", check)
 
     where = (repository, number)
@@ -39,9 +40,9 @@ async def go_on_where_judged(
     if waiting is not None:
         run, cause = cast(list[Any], waiting)
         await go_on(Run.model_validate(run), str(cause), is_judged=is_judged)
-    cause = (
-        guid if is_judged else await journal.step("was its owner answered", partial(_of_owner, services, guid, where))
-    )
+    cause: JsonValue = guid if is_judged else None
+    if not is_judged and await journal.does("gates are answered on the pull request, too"):
+        cause = await journal.step("was its owner answered", partial(_of_owner, services, guid, where))
     if cause is not None:
         await tell_owner(services, journal, repository, number, str(cause))
 

@@ -44,7 +44,7 @@ class OwnGates:
         :param known: what conditions may speak of beside the plan and the run.
         :raises AtGate: nobody answered yet.
         """
-        if not has_own(phase, self._configuration):
+        if not has_own(phase, self._configuration) or not await self._journal.does("phases have gates of their own"):
             return ()
         answered = await self._journal.listed(
             f"ask what {phase.value} asks", partial(self._ask, phase, turn, about, known or {})

@@ -125,6 +125,8 @@ class Planning:
 
     async def approval(self, begun: Begun, plan: Weighed) -> Gate | None:
         """Ask whether the plan may be carried out if its risk is high; the question, if there is one."""
+        if not await self._journal.does("plans stand in the comment of the run"):
+            await self.post(begun, plan)
         if not needs_approval(plan.level):
             return None  # the comment that says how far the run is shows the plan
         return Gate.model_validate(await self._journal.step("ask people", lambda: self._ask(begun, plan)))
