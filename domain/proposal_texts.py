@@ -157,12 +157,14 @@ class Proved:
     :param tests: the title of the check of the tests; empty if there is none.
     :param coverage: share of the added lines that the tests run, from 0 to 1; None where it was not measured.
     :param bounces: how often the change was mended.
+    :param conditions: those under which people let it go on since it was proposed, in their words.
     """
 
     left: Sequence[str]
     tests: str
     coverage: float | None
     bounces: int
+    conditions: Sequence[str] = ()
 
 
 def with_result(body: str, proved: Proved, spent: int) -> str | None:
@@ -184,6 +186,7 @@ def with_result(body: str, proved: Proved, spent: int) -> str | None:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.bounces:
         rows.append(f"The change needed {_fixes(proved.bounces)}.")
+    rows += [f"On the condition of a person: {_said(each, _WHOLE.reason)}" for each in proved.conditions]
     rows.append(f"Spent by the run in all: {shown(spent)}.")
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
     return whole if len(whole) <= LONGEST_BODY else None

@@ -58,6 +58,16 @@ async def asked_at(
     return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
 
 
+async def conditions(services: Services, run: Run, *, proposed: bool) -> Sequence[str]:
+    """Under which conditions people let a run go on, in their words. What they said to help is none.
+
+    :param proposed: once its pull request was there; else before.
+    """
+    known = await gates.of_run(services.database, run.id)
+    let = [gate for gate in known if gate.conditions and gate.name != "help_needed"]
+    return [gate.conditions for gate in let if bool(gate.request.proposed_head) == proposed]
+
+
 async def show(services: Services, run: Run, gate: Gate) -> Gate:
     """Bring what GitHub shows of a gate up to date; may be repeated.
 

@@ -28,12 +28,10 @@ class Granted:
 
     :param paths: those an agent may change, and no others.
     :param refused: those it has to leave alone, although the plan names them.
-    :param conditions: of the people who let it, in their words.
     """
 
     paths: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
 
 
 NOTHING_GRANTED = Granted()
@@ -61,7 +59,7 @@ class Granting:
         if gate.is_waiting:
             raise AtGate(gate)
         if gate.state is GateState.approved:
-            return Granted(paths, conditions=(gate.conditions,) if gate.conditions else ())
+            return Granted(paths)
         if set(plan.plan.files) <= set(paths):
             text = plan_texts.nothing_granted(paths, spent=await self._status.spent())
             return Ended(RunState.failed, REFUSED[gate.state], text)

@@ -16,6 +16,7 @@ from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState
 from pipeline.contracts import Locks
 from pipeline.drawing import mirror_of
+from pipeline.gates import conditions
 from pipeline.implementing import Built
 from pipeline.journal import WorkflowJournal
 from pipeline.planning import Begun, Ended
@@ -37,7 +38,6 @@ class Opened:
 class HandingIn:
     """Brings what an issue's run made before people.
 
-    :param conditions: of people who approved the plan.
     :param locks: on the contracts it changes.
     """
 
@@ -48,7 +48,6 @@ class HandingIn:
         run: Run,
         begun: Begun,
         plan: Weighed,
-        conditions: Sequence[str],
         locks: Locks,
     ) -> None:
         self._services = services
@@ -56,7 +55,6 @@ class HandingIn:
         self._run = run
         self._begun = begun
         self._plan = plan
-        self._conditions = conditions
         self._locks = locks
         self._proposal = Proposal(services, run)
         self._status = IssueStatus(services, run)
@@ -161,7 +159,7 @@ class HandingIn:
             work=work,
             tests=tests,
             model=self._services.models.names[Strength.strong],
-            conditions=self._conditions,
+            conditions=await conditions(self._services, self._run, proposed=False),
         )
         title = proposal_texts.title(self._run.number, self._begun.task.title, self._plan.plan)
         body = proposal_texts.body(proposed, self._proposal.marker)

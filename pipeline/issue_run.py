@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from domain import plan_texts, proposal_texts
 from domain.errors import ForgeError
-from domain.gates import Gate, GateState
+from domain.gates import SLICED, Gate, GateState
 from domain.plan import Weighed
 from domain.plan_texts import StepState
 from domain.proposal_texts import Progress
@@ -75,9 +75,9 @@ class IssueRun(Running):
             text = plan_texts.stopped(reason, spent=await self._status.spent())
             return await self._end(Ended(RunState.failed, reason, text))
         own = OwnGates(self._services, self._journal, self._run, begun.configuration, plan)
-        passed = await own.passed(Phase.planning, 1, plan.model_dump_json())
-        if isinstance(passed, Ended):
-            return await self._end(passed)
+        ended = await own.passed(Phase.planning, 1, plan.model_dump_json())
+        if ended is not None:
+            return await self._end(ended)
         await self._leave(Phase.planning)
         granted = await Granting(self._services, self._journal, self._run).granted(begun, plan)
         if isinstance(granted, Ended):
@@ -86,7 +86,6 @@ class IssueRun(Running):
         held = await locks.take(plan.plan.contracts)
         if isinstance(held, Ended):
             return await self._end(held)
-        approved = (*((gate.conditions,) if gate is not None and gate.conditions else ()), *passed)
         approval = None if gate is None else StepState.done
         progress = Progress(StepState.done, approval, StepState.now, tasks=len(plan.plan.tasks))
         if held:
@@ -94,8 +93,7 @@ class IssueRun(Running):
             return await self._wait(ReasonCode.contract)
         await self._show(f"implements after {answered}", progress)
         implementing = Implementing(self._services, self._journal, self._run, begun, plan, granted, locks)
-        conditions = (*approved, *granted.conditions)
-        handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, conditions, locks)
+        handing_in = HandingIn(self._services, self._journal, self._run, begun, plan, locks)
         async with locks.renewed():
             outcome = await self._carried_out(begun, plan.level, implementing, handing_in, own)
         await locks.left()
@@ -175,9 +173,9 @@ class IssueRun(Running):
         ended = [Phase.implementation, *([] if standing.tested is Proof.pending else [Phase.testing])]
         for each in ended if step not in _OVER else ():
             known = of_tests(standing.failing if each is Phase.testing else None)
-            passed = await own.passed(each, turn, built.head, known)
-            if isinstance(passed, Ended):
-                return passed
+            over = await own.passed(each, turn, built.head, known)
+            if over is not None:
+                return over
             await self._leave(each, turn)
         return standing, step, phase
 
@@ -273,7 +271,12 @@ class IssueRun(Running):
         ]
 
     async def _send_back(self, bounce: Bounce, count: int) -> JsonValue:
-        await checkpoints.send_back(self._services.database, self._run, bounce, count, self._services.clock.now())
+        """With what was asked about the head that is mended now; slices are about none."""
+        database, run, now = self._services.database, self._run, self._services.clock.now()
+        keep = [gate.id for gate in await gates.of_run(database, run.id) if gate.name in SLICED]
+        if await gates.void(database, run.id, keep, "settled", now):
+            await show_all(self._services, run)
+        await checkpoints.send_back(database, run, bounce, count, now)
         return None
 
     async def _look_again(self) -> JsonValue:

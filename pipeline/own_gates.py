@@ -1,6 +1,6 @@
 """Asks in the run of an issue what the repository itself wants people to be asked in its phases (SPEC S8)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from pydantic import JsonValue
@@ -11,7 +11,7 @@ from domain.configuration import Configuration
 from domain.gates import Gate
 from domain.plan import Weighed
 from domain.runs import Phase, Run, RunState
-from memory import phases, spend
+from memory import gates, phases, spend
 from pipeline.gates import AtGate, ask
 from pipeline.journal import WorkflowJournal
 from pipeline.planning import REFUSED, Ended
@@ -36,8 +36,8 @@ class OwnGates:
 
     async def passed(
         self, phase: Phase, turn: int, about: str, known: Mapping[str, Value] | None = None
-    ) -> Sequence[str] | Ended:
-        """The conditions under which people let the run leave a phase; how it ends if they do not.
+    ) -> Ended | None:
+        """Ask whether the run may leave a phase; how it ends if people do not let it.
 
         :param turn: which time it is in that phase; what it left once is not asked about again.
         :param about: what they approve: the plan, or the commit the phase came to.
@@ -45,7 +45,7 @@ class OwnGates:
         :raises AtGate: nobody answered yet.
         """
         if not has_own(phase, self._configuration) or not await self._journal.does("phases have gates of their own"):
-            return ()
+            return None
         answered = await self._journal.listed(
             f"ask what {phase.value} asks", partial(self._ask, phase, turn, about, known or {})
         )
@@ -57,12 +57,14 @@ class OwnGates:
         waiting = next((gate for gate in asked if gate.is_waiting), None)
         if waiting is not None:
             raise AtGate(waiting)
-        return [gate.conditions for gate in asked if gate.conditions]
+        return None
 
     async def _ask(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> JsonValue:
         if await phases.is_left(self._services.database, self._run, phase, turn):
             return []
-        wanted = own(phase, self._configuration, {**await self._known(), **known}, phase.value, about)
+        before = await gates.of_run(self._services.database, self._run.id)
+        facts = {**await self._known(), **known}
+        wanted = own(phase, self._configuration, facts, phase.value, about, known=before)
         live = [await ask(self._services, self._run, each) for each in wanted]
         return [gate.model_dump(mode="json") for gate in live]
 

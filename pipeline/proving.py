@@ -17,6 +17,7 @@ from domain.runs import Phase, ReasonCode, Run, RunState
 from domain.testing import Verdict
 from domain.work import ToFix
 from memory import checkpoints, runs
+from pipeline.gates import conditions
 from pipeline.handing_in import Opened
 from pipeline.implementing import Built
 from pipeline.journal import WorkflowJournal
@@ -101,6 +102,7 @@ class Proving:
             tests="" if tested is None else test_texts.outcome(tested.run).title,
             coverage=None if covered is None else covered.share,
             bounces=bounces,
+            conditions=await conditions(self._services, self._run, proposed=True),
         )
 
     async def _keep(self, tested: Tested) -> None:

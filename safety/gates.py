@@ -157,16 +157,25 @@ def protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
     return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
 
 
-def own(phase: Phase, configuration: Configuration, context: Mapping[str, Value], *about: object) -> list[GateRequest]:
-    """The gates the repository defined for a phase, where their condition holds.
+def own(
+    phase: Phase,
+    configuration: Configuration,
+    context: Mapping[str, Value],
+    *about: object,
+    known: Sequence[Gate] = (),
+) -> list[GateRequest]:
+    """The gates the repository defined for a phase, where their condition holds, or held when they were asked.
 
     :param context: what conditions may speak of.
     :param about: what a person approves with the question, such as a commit: about another one they are asked anew.
+    :param known: what was asked before: that its condition holds no more takes no answer back.
     """
+    asked = {(gate.name, gate.request.subject) for gate in known if gate.state is not GateState.void}
     gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
     mine = [each for each in gates if each[0] not in STANDARD and _is_of(phase, each[1], each[2])]
     judged = [(name, gate, condition.holds(context)) for name, gate, condition in mine]
-    return [_asking(name, gate, phase, reason, about) for name, gate, (holds, reason) in judged if holds]
+    requests = [(_asking(name, gate, phase, reason, about), holds) for name, gate, (holds, reason) in judged]
+    return [each for each, holds in requests if holds or (each.name, each.subject) in asked]
 
 
 def has_own(phase: Phase, configuration: Configuration) -> bool:

@@ -4,7 +4,8 @@ from agents.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import Asked, opened, plan
-from tests.stories.test_proving import ended
+from tests.stories.test_protected import LOCK, LOCKS, planned, updated
+from tests.stories.test_proving import MEND, MENDED, change, ended
 
 
 def gates(**asked: str) -> dict[str, str]:
@@ -141,4 +142,45 @@ async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedM
     assert check.conclusion == "cancelled"
     assert read.closed_gates(there.issue) == ["of_testing: Void: there is nothing left to decide"]
     read.answers(pull)
+    read.comments(pull)
+
+
+async def test_conditions_reach_the_description(read: Story, model: ScriptedModel) -> None:
+    """Whatever was asked in between, and also those of people who let the proposed change go on."""
+    asked = await opened(read, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0"))
+    carol = read.github.user("carol")
+    read.github.grant(asked.repository, carol, "maintain")
+    model.when("Discounts", planned("shop/cart.py", LOCK))
+    model.when(TASK, patches(DIFF, updated(LOCK)), DONE)
+    await asked.says(asked.alice, "/forge run")
+    await asked.says(asked.alice, "/forge approve architecture_approval with: keep it short")
+    await asked.says(asked.alice, "/forge approve of_planning with: not before Monday")
+    await asked.says(carol, "/forge approve protected_paths with: no new packages")
+    pull = proposed(asked)
+    conditions = (pull.body or "").partition("### Conditions of people")[2].partition("###")[0]
+    assert conditions.split("\n")[2:5] == ["- keep it short", "- not before Monday", "- no new packages"]
+    await asked.says(asked.alice, "/forge approve of_testing with: announce it first")
+    assert "- On the condition of a person: announce it first" in (pull.body or "")
+    assert not pull.draft
+    read.closed_gates(asked.issue)
+    read.gates(pull)
+    read.comments(pull)
+
+
+async def test_what_was_asked_about_an_earlier_head_is_void(read: Story, model: ScriptedModel) -> None:
+    """A person asks for changes instead of answering: one gate waits, that of the head there is now."""
+    asked = await begun(read, model, testing="testing.failed == 0")
+    pull = proposed(asked)
+    first = pull.head_sha
+    model.when(MEND, patches(change("discount", "(discount)")), MENDED)
+    line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
+    await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line])
+    await read.rest()
+    assert pull.head_sha != first
+    assert read.gates(asked.issue) == ["of_testing"]
+    [check] = read.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
+    assert check.conclusion == "cancelled"
+    assert "The run ends here" in await asked.says(asked.alice, "/forge reject not like this")
+    assert await ended(read) == ("failed", "gate_rejected")
+    read.closed_gates(asked.issue)
     read.comments(pull)

@@ -110,7 +110,9 @@ def unwanted(markdown: str, *more: str) -> list[str]:
 
 
 def test_what_it_came_to_takes_the_place_held_for_it() -> None:
-    proved = Proved(left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, bounces=2)
+    proved = Proved(
+        left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, bounces=2, conditions=["closes #7"]
+    )
     before = texts.body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
     after = texts.with_result(before, proved, 500_000)
     assert after is not None
@@ -121,6 +123,7 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
 - Tests: Passed: 2 tests; 75% of the added lines are run by them
 - The review left: `shop/cart.py:3 ruff/F401`
 - The change needed 2 fixes.
+- On the condition of a person: closes issue `#7`
 - Spent by the run in all: 0.50 USD.
 """)
     assert "A word of a person." in after

@@ -10,7 +10,7 @@ from domain.findings import Category, Finding, Layer, Severity
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
 from domain.runs import Phase, RepositoryRef
-from safety.gates import answered, held, needed, request
+from safety.gates import answered, held, needed, own, request
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
@@ -132,6 +132,25 @@ def test_gate_of_the_repository(lines: int, names: list[str]) -> None:
     assert asked(review(), configuration=configuration) == names
     for wanted in needed(review(), (), configuration, {"review.lines_changed": 10}):
         assert (wanted.role, wanted.timeout, wanted.prompt) == ("admin", timedelta(hours=4), "Large.")
+
+
+@pytest.mark.parametrize(
+    ("state", "about", "is_asked"),
+    [
+        (GateState.rejected, "head", True),
+        (GateState.waiting, "head", True),
+        (GateState.rejected, "other head", False),
+        (GateState.void, "head", False),
+    ],
+)
+def test_what_was_asked_once_is_not_taken_back(state: GateState, about: str, is_asked: bool) -> None:
+    """An answer counts also where the condition of the gate holds no more, such as that of tests that are flaky."""
+    configured = Configured(phase="testing", when="testing.failed > 0", prompt="Go on all the same?")
+    configuration = Configuration(gates={"flaky": configured})
+    [wanted] = own(Phase.testing, configuration, {"testing.failed": 1}, about)
+    known = [gate(wanted, state)]
+    found = own(Phase.testing, configuration, {"testing.failed": 0}, "head", known=known)
+    assert [each.name for each in found] == ["flaky"] * is_asked
 
 
 def test_gate_of_another_phase_is_not_asked() -> None:
