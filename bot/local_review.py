@@ -17,6 +17,8 @@ from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.findings import Layer
 from domain.ids import finding_id
+from domain.neutral import visible
+from domain.redaction import outgoing
 from domain.review import Decision, LayerReport, Review
 from pipeline import configuration
 from safety.risk import Author
@@ -40,12 +42,14 @@ async def run(
     :raises ForgeError: if the result cannot be printed, or a file cannot be written.
     """
     review, problem = await _review(path, base, staged=staged, fix=fix)
+    if problem and shown != "text":
+        sys.stderr.write(f"forge: {outgoing(visible(problem))}\n")
     with output() as console:
         if shown == "json":
-            told = {"version": JSON_VERSION, "forge": VERSION, **review.model_dump(mode="json")}
+            told = {"version": JSON_VERSION, "forge": VERSION, "problem": problem, **review.model_dump(mode="json")}
             console.out(json.dumps(told, indent=2), highlight=False)
         elif shown == "sarif":
-            console.out(json.dumps(sarif.document(review.findings), indent=2), highlight=False)
+            console.out(json.dumps(sarif.document(review.findings, problem), indent=2), highlight=False)
         else:
             tell(console, review, problem, whole=sys.stdout.isatty())
     return review.decision

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 
 from domain.findings import Finding, Fix, Severity
 from domain.neutral import visible
@@ -67,7 +68,7 @@ def _grouped(console: Console, findings: Sequence[Finding]) -> None:
             where = show(finding.where)
             head = f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {show(finding.rule)} [dim]{finding.id}[/]"
             _print(console, f"  {where}: {head}")
-            console.print(f"      {show(' '.join(finding.message.split()))}", highlight=False)
+            console.print(Padding(show(" ".join(finding.message.split())), (0, 0, 0, 6)), highlight=False)
             if finding.fix is not None:
                 for line in _fix(finding.fix, applied=is_simple(finding)):
                     _print(console, f"      [dim]{show(line)}[/]")
@@ -87,9 +88,11 @@ def _fix(fix: Fix, *, applied: bool) -> Iterator[str]:
 
 
 def _about(review: Review) -> Iterator[str]:
-    """What the layers could not do, and what they have to say besides."""
+    """What the layers could not do as far as no reason of the verdict says it, and what they have to say besides."""
+    told = " ".join(reason.text for reason in review.reasons)
     for layer in review.layers:
-        for text in (layer.missing, *(f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem)):
+        problems = [f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem and tool.problem not in told]
+        for text in (layer.missing, *problems):
             if text:
                 yield f"[yellow]! {show(text)}[/]"
         if layer.note:

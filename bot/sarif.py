@@ -1,9 +1,11 @@
 """Writes findings as SARIF 2.1.0, as GitHub's code scanning wants it and Forge itself reads it."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from agents.checks import words
 from bot.version import VERSION
 from domain.findings import Category, Finding, Fix, Severity
 
@@ -12,10 +14,19 @@ _SCORES = {Severity.info: "2.0", Severity.warning: "5.0", Severity.error: "8.0",
 """``security-severity``: GitHub calls it low below 4, medium below 7, high below 9, then critical."""
 
 _SHORT = 120
+_PAGES = re.compile(
+    r"https://docs\.astral\.sh/ruff/rules/([a-z0-9-]+)/?"
+    r"|https://bandit\.readthedocs\.io/\S+\.html#b\d+-([a-z0-9_-]+)"
+    r"|https://bandit\.readthedocs\.io/\S+/b\d+_([a-z0-9_]+)\.html"
+)
+"""The pages of rules that end in the rule's name."""
 
 
-def document(findings: Sequence[Finding]) -> dict[str, Any]:
-    """A SARIF log with one run that holds all findings."""
+def document(findings: Sequence[Finding], problem: str | None = None) -> dict[str, Any]:
+    """A SARIF log with one run that holds all findings.
+
+    :param problem: what is wrong with the configuration.
+    """
     by_rule: dict[str, Finding] = {}
     for finding in findings:
         known = by_rule.setdefault(finding.rule, finding)
@@ -28,24 +39,26 @@ def document(findings: Sequence[Finding]) -> dict[str, Any]:
         "version": VERSION,
         "rules": list(map(_rule, by_rule.values())),
     }
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": driver},
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, indices[finding.rule]) for finding in findings],
-            }
-        ],
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, indices[finding.rule]) for finding in findings],
     }
+    if problem:
+        notification = {"level": "warning", "message": {"text": problem}}
+        run["invocations"] = [{"executionSuccessful": True, "toolConfigurationNotifications": [notification]}]
+    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
-    """A rule as its gravest finding shows it: GitHub wants both descriptions and a help of each."""
-    message = " ".join(finding.message.split())
-    first = message.partition(". ")[0].rstrip(".")
-    short = (first if len(first) <= _SHORT else f"{first[: _SHORT - 1]}…") + "."
+    """A rule, as grave as its gravest finding: GitHub wants both descriptions and a help of each.
+
+    What a finding says is about one place, so nothing of that describes the rule.
+    """
+    name, message = _name(finding), words.of_rule(finding.rule)
+    first = message.partition(". ")[0].rstrip(".") if message else ""
+    short = f"{name or (first if 0 < len(first) <= _SHORT else finding.rule)}."
+    message = message or short
     more = f" See {finding.help_url}" if finding.help_url else ""
     properties: dict[str, Any] = {"tags": [finding.category.value], "precision": "high"}
     if finding.category is Category.security:
@@ -59,6 +72,12 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "properties": properties,
     }
     return rule | {"helpUri": finding.help_url} if finding.help_url else rule
+
+
+def _name(finding: Finding) -> str:
+    """What the rule's own page calls it, where that is known to be a name; else nothing."""
+    page = _PAGES.fullmatch(finding.help_url or "")
+    return next(filter(None, page.groups())).replace("-", " ").replace("_", " ").capitalize() if page else ""
 
 
 def _result(finding: Finding, index: int) -> dict[str, Any]:

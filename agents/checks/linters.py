@@ -15,6 +15,7 @@ from domain.globs import matches, matches_by_name
 from domain.paths import may_steer
 from workspace.sandbox import Command, Sandbox
 
+_NOT_FOUND = 127  # what a shell answers, and with it the sandbox
 _MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
 
 
@@ -82,6 +83,10 @@ async def _run(
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:
         raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
+    if done.status == _NOT_FOUND and not done.stdout.data:
+        program = bounded(wanted[0], 100)
+        advice = "Install it there, or take it out of `review.linters`."
+        raise ToolError(f"its program {program} is not installed where Forge runs.", advice)
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
         seen = str(sandbox.seen(root, level))

@@ -131,6 +131,11 @@ def message(rule: str, said: str) -> str:
     return bounded(f"{flat}. {ADVICE[rule]}") if rule in ADVICE else flat + "."
 
 
+def of_rule(rule: str) -> str:
+    """What is said of every finding of a rule; empty where there are no words for it."""
+    return INSTEAD.get(rule) or ADVICE.get(rule, "")
+
+
 def bounded(text: str, limit: int = _LONGEST) -> str:
     """One line of at most ``limit`` characters."""
     flat = " ".join(visible(text[: 4 * limit]).split())

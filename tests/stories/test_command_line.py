@@ -1,5 +1,7 @@
 """`forge review` as scripts and CI use it: by its exit code."""
 
+import io
+import json
 import os
 import re
 import shlex
@@ -13,10 +15,14 @@ from typing import NamedTuple
 
 import pytest
 import typer
+from rich.console import Console
 
 from bot.cli import cli
+from bot.review_shown import tell
 from domain.errors import ForgeError
+from domain.review import Decision, Review, Risk, RiskLevel
 from tests.databases import fresh
+from tests.unit.checks.test_sarif_round_trip import FINDINGS
 
 FORGE = [sys.executable, "-m", "bot"]
 FLAW = "import subprocess\n\n\ndef run(text):\n    return eval(text)\n"
@@ -176,6 +182,55 @@ def test_what_is_staged(repository: Path, reviewed: Reviewed) -> None:
     told = reviewed(repository, "--staged").told
     assert "app.py:1: warning ruff/F401" in told
     assert "other.py" not in told
+
+
+def test_a_broken_configuration_is_told_to_programs_too(repository: Path, reviewed: Reviewed) -> None:
+    (repository / ".github").mkdir()
+    (repository / ".github" / "forge.yml").write_text("review: {drafts: perhaps}\n")
+    for command in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    said = "`.github/forge.yml` on the default branch is not used"
+    as_json = reviewed(repository, "--json")
+    assert json.loads(as_json.told)["problem"].startswith(said)
+    as_sarif = reviewed(repository, "--sarif")
+    [invocation] = json.loads(as_sarif.told)["runs"][0]["invocations"]
+    assert invocation["toolConfigurationNotifications"][0]["message"]["text"].startswith(said)
+    assert as_json.errors == as_sarif.errors
+    assert as_sarif.errors.startswith(f"forge: {said}")
+
+
+def test_a_linter_that_is_not_installed_is_told_once(repository: Path, reviewed: Reviewed) -> None:
+    forge_yml = "review: {linters: [{name: notes, run: no-such-linter --sarif, paths: ['**/*.md']}]}\n"
+    (repository / ".github").mkdir()
+    (repository / ".github" / "forge.yml").write_text(forge_yml)
+    for command in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    (repository / "notes.md").write_text("# Notes\n")
+    told = reviewed(repository).told
+    assert told.count("its program no-such-linter is not installed where Forge runs. Install it there, or") == 1
+    assert "did not print SARIF" not in told
+
+
+def test_a_message_that_wraps_keeps_its_indent() -> None:
+    message = "word " * 40
+    finding = FINDINGS[0].model_copy(update={"message": message})
+    review = Review.model_construct(
+        findings=(finding,),
+        layers=(),
+        reasons=(),
+        not_looked_at=(),
+        decision=Decision.approve,
+        risk=Risk(score=0, level=RiskLevel.low, parts=()),
+        files=1,
+        additions=1,
+        deletions=0,
+        seconds=0.0,
+    )
+    printed = io.StringIO()
+    tell(Console(file=printed, width=60), review, None, whole=True)
+    wrapped = [line for line in printed.getvalue().splitlines() if "word" in line]
+    assert len(wrapped) > 1
+    assert all(line.startswith("      word") for line in wrapped)
 
 
 @pytest.fixture

@@ -323,7 +323,7 @@ def _todo() -> str:
     [
         ("cat /dev/zero", "printed"),
         ("sh -c 'sleep 60'", "did not finish"),
-        ("does-not-exist-here", "did not print SARIF"),
+        ("does-not-exist-here --sarif", "its program does-not-exist-here is not installed where Forge runs. Install"),
         ("echo hello", "did not print SARIF"),
         ("sh -c 'echo {}'", "did not print SARIF"),
     ],

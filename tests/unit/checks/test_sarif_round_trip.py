@@ -54,6 +54,36 @@ def test_github_has_what_it_asks_of_a_rule() -> None:
     assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == [f.rule for f in FINDINGS]
 
 
+@pytest.mark.parametrize(
+    ("rule", "page", "short", "whole"),
+    [
+        ("ruff/F401", "https://docs.astral.sh/ruff/rules/unused-import", "Unused import.", "Remove the import"),
+        (
+            "bandit/B404",
+            "https://bandit.readthedocs.io/en/1.9.1/blacklists/blacklist_imports.html#b404-import-subprocess",
+            "Import subprocess.",
+            "Import subprocess.",
+        ),
+        (
+            "bandit/B101",
+            "https://bandit.readthedocs.io/en/1.9.1/plugins/b101_assert_used.html",
+            "Assert used.",
+            "Assert used.",
+        ),
+        ("bandit/B307", None, "eval() runs any text as code.", "eval() runs any text as code. For"),
+        ("tool/x", "https://example.org/rule", "tool/x.", "tool/x."),
+    ],
+)
+def test_a_rule_is_described_by_no_finding(rule: str, page: str | None, short: str, whole: str) -> None:
+    update = {"rule": rule, "help_url": page, "message": "`os` imported but unused."}
+    [run] = writer.document([FINDINGS[0].model_copy(update=update)])["runs"]
+    [described] = run["tool"]["driver"]["rules"]
+    assert described["shortDescription"]["text"] == short
+    assert described["fullDescription"]["text"].startswith(whole)
+    assert "`os`" not in json.dumps(described)
+    assert run["results"][0]["message"]["text"] == "`os` imported but unused."
+
+
 def test_a_rule_is_as_grave_as_its_gravest_finding() -> None:
     worst = FINDINGS[0].model_copy(update={"severity": Severity.critical, "category": Category.security})
     [run] = writer.document([FINDINGS[0], worst])["runs"]
