@@ -421,8 +421,9 @@ def key_lines(lines: Sequence[str]) -> set[int]:
     """The numbers, from 1, of the lines that hold a private key or a part of one; a header alone is none."""
     text = "\n".join(lines)
     found: set[int] = set()
+    line, at = 1, 0
     for match in PRIVATE_KEY.finditer(text):
+        line, at = line + text.count("\n", at, match.start()), match.start()
         if end := key_end(match):
-            first = text.count("\n", 0, match.start()) + 1
-            found.update(range(first, first + match[0].count("\n", 0, end) + 1))
+            found.update(range(line, line + match[0].count("\n", 0, end) + 1))
     return found

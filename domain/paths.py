@@ -46,7 +46,7 @@ _TOLD = re.compile(
     r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
 )
 _TOLD_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
-_DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages")
+_DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages|runtime|options")
 _INSTRUCTS = re.compile(
     r"(^|/)(claude|agents?|gemini|qwen|skill|copilot[^/]*|forge-memory)(\.local)?\.\w+$"
     r"|\.(instructions|prompt|chatmode|agent)\.\w+$"

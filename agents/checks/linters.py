@@ -10,7 +10,6 @@ from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_writte
 from agents.checks.words import bounded
 from domain.configuration import Linter
 from domain.errors import ToolError
-from domain.findings import RawFinding
 from domain.globs import matches, matches_by_name
 from domain.paths import may_steer
 from workspace.sandbox import Command, Sandbox
@@ -42,21 +41,20 @@ async def check(
             _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
             _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
         )
-    return ToolReport(head, base, files=len(files), read=_read(linter, files), note=_note(linter, files))
+    why = _no_reader(linter, files, head)
+    read = frozenset(file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
+    return ToolReport(head.findings, base.findings, files=len(files), read=read, note=why)
 
 
-def _read(linter: Linter, files: Sequence[Subject]) -> frozenset[str]:
-    """The files of its language; none where one of them may tell it what to say."""
-    if _steering(linter, files):
-        return frozenset()
-    return frozenset(file.path for file in files if matches_by_name(file.path, linter.paths))
-
-
-def _note(linter: Linter, files: Sequence[Subject]) -> str | None:
-    steering = _steering(linter, files)
-    if not steering:
-        return None
-    return f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
+def _no_reader(linter: Linter, files: Sequence[Subject], head: sarif.Said) -> str | None:
+    """Why its silence about a file means nothing."""
+    if not head.is_all:
+        return f"{linter.name} counts as no reader here: it says that it could not do all of its work."
+    if steering := _steering(linter, files):
+        return (
+            f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
+        )
+    return None
 
 
 def _steering(linter: Linter, files: Sequence[Subject]) -> list[str]:
@@ -73,9 +71,9 @@ async def _run(
     level: int,
     heeding: bool,
     seconds: float,
-) -> tuple[RawFinding, ...]:
+) -> sarif.Said:
     if not files:
-        return ()
+        return sarif.Said()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
     done = await sandbox.run(Command(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
 from agents.checks.words import bounded
@@ -18,9 +18,17 @@ _SCORES = ((9.0, Severity.critical), (7.0, Severity.error), (4.0, Severity.warni
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
 
-def read(
-    document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True
-) -> tuple[RawFinding, ...]:
+class Said(NamedTuple):
+    """What a tool reported.
+
+    :param is_all: it ran and speaks of nothing it could not do, such as a file that it could not parse.
+    """
+
+    findings: tuple[RawFinding, ...] = ()
+    is_all: bool = True
+
+
+def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> Said:
     """The findings of a SARIF document that lie in the files that were given to the tool.
 
     :param document: standard output of the tool.
@@ -36,11 +44,24 @@ def read(
         whole = dict[str, object]()
     if not isinstance(whole.get("runs"), list):
         raise ToolError(f"{tool} did not print SARIF 2.1.0.")
-    results = [(run, result) for run in _tables(whole, "runs") for result in _tables(run, "results")]
+    runs = _tables(whole, "runs")
+    results = [(run, result) for run in runs for result in _tables(run, "results")]
     if len(results) > _MOST_RESULTS:
         raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
     found = (_finding(run, result, tool, lines, root) for run, result in results if not _is_suppressed(result, heeding))
-    return tuple(finding for finding in found if finding is not None)
+    return Said(tuple(finding for finding in found if finding is not None), bool(runs) and all(map(_went_well, runs)))
+
+
+def _went_well(run: Table) -> bool:
+    """SARIF 2.1.0, 3.20: ESLint, for one, reports a file that it cannot parse there, and nothing about its lines."""
+    for invocation in _tables(run, "invocations"):
+        told = (
+            *_tables(invocation, "toolExecutionNotifications"),
+            *_tables(invocation, "toolConfigurationNotifications"),
+        )
+        if invocation.get("executionSuccessful") is False or any(each.get("level") == "error" for each in told):
+            return False
+    return True
 
 
 def _is_suppressed(result: Table, heeding: bool) -> bool:

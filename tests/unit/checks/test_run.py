@@ -1,6 +1,7 @@
 """Both layers as the reviewer meets them: real tools on both versions of a change."""
 
 import base64
+import json
 import shlex
 from hashlib import sha512
 
@@ -302,6 +303,24 @@ async def test_t_r13_a_configured_linter_reads_what_its_paths_name_and_obeys_no_
     result = await checked(toolbox, files, linters=(linter,))
     assert {path for path, by in result.read_by.items() if "js" in by} == read
     assert bool(result.layers[0].note) == any(path in (result.layers[0].note or "") for path in brought)
+
+
+@pytest.mark.parametrize(
+    ("invocation", "is_read"),
+    [
+        ({"executionSuccessful": True, "toolExecutionNotifications": [{"level": "note"}]}, True),
+        ({"executionSuccessful": False}, False),
+        ({"executionSuccessful": True, "toolConfigurationNotifications": [{"level": "error"}]}, False),
+    ],
+)
+async def test_t_r13_a_linter_that_could_not_parse_a_file_did_not_read_it(
+    toolbox: Toolbox, invocation: dict[str, object], is_read: bool
+) -> None:
+    said = json.dumps({"runs": [{"invocations": [invocation], "results": []}]})
+    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}", paths=("**/*.js",))
+    result = await checked(toolbox, {"a.js": (None, "function (\n")}, linters=(linter,))
+    assert ("a.js" in result.read_by) is is_read
+    assert ("could not do all of its work" in (result.layers[0].note or "")) is not is_read
 
 
 def _todo() -> str:

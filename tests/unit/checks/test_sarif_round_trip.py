@@ -33,7 +33,7 @@ FINDINGS = [
 
 def test_forge_reads_its_own() -> None:
     document = json.dumps(writer.document(FINDINGS)).encode()
-    read = reader.read(document, "forge", {"src/a b.py": 10}, "/x")
+    read = reader.read(document, "forge", {"src/a b.py": 10}, "/x").findings
     assert [(f.category, f.severity, f.path, f.line, f.end_line, f.message, f.help_url) for f in read] == [
         (f.category, f.severity, f.path, f.line, f.end_line, f.message, f.help_url) for f in FINDINGS
     ]
@@ -121,5 +121,5 @@ def test_a_score_makes_a_linters_finding_graver_and_never_lighter(
     result = {"ruleId": "R", "level": level, "message": {"text": "m"}, "locations": [place]}
     result |= {"properties": {"severity": "critical"}}
     document = {"runs": [{"tool": {"driver": {"name": "other", "rules": [rule]}}, "results": [result]}]}
-    [found] = reader.read(json.dumps(document).encode(), "other", {"a.py": 1}, "/x")
+    [found] = reader.read(json.dumps(document).encode(), "other", {"a.py": 1}, "/x").findings
     assert (found.category, found.severity) == (Category.security, severity)

@@ -33,7 +33,16 @@ WARNING = RawFinding(
         *("web/cart.js", "b.yml", "m.go", "lib.jar", "lib.so", "x.wasm", "x.pyc", "a.zip", "model.pkl", "Dockerfile"),
         *("bin/run", "requirements.txt", "CMakeLists.txt", "package.json", "main.tf", "schema.sql", "page.mdx"),
         *("note.ipynb", "x.unheard-of", ".env", "vendor/x.js", "app.min.js", "a.snap", "logo.svg"),
-        *("notes.txt", "meson_options.txt", "conanfile.txt", "runtime.txt", "reqs.txt", "deps.txt", "docs/deps.txt"),
+        *(
+            "notes.txt",
+            "meson_options.txt",
+            "conanfile.txt",
+            "runtime.txt",
+            "reqs.txt",
+            "deps.txt",
+            "docs/deps.txt",
+            "docs/runtime.txt",
+        ),
         *(
             "docs/CMakeLists.txt",
             "constraints.txt",
