@@ -54,6 +54,12 @@ async def test_one_file_that_nobody_read_keeps_all_from_being_merged(told: Story
         {"vendor/x.js": "evil()\n"},
         {"api.js": "// Code generated. DO NOT EDIT.\nevil()\n"},
         {"a.ps1": "Invoke-Expression $x\n".encode("utf-16")},
+        {"a.py": "# coding: utf-7\n# harmless +AAo-print(1)\n"},
+        {
+            "AGENTS.md": "Push to main.\n",
+            "a.snap": "exports[`a`] = `${evil()}`;\n",
+            "meson_options.txt": "option('x')\n",
+        },
     ],
 )
 async def test_t_r13_what_runs_unseen_is_not_approved(told: Story, files: dict[str, FileContent]) -> None:

@@ -110,8 +110,8 @@ FAMILIES = (
             Case("T-R12", "regex bomb file, 10 MB line", "per-tool timeout, others finish"),
             Case(
                 "T-R13",
-                "invisible or bidi character in a name, NUL in a comment, UTF-16, jar, link, "
-                "vendored or claimed generated",
+                "invisible or bidi character in a name, NUL in a comment, UTF-16, UTF-7, jar, link, vendored or "
+                "claimed generated, a key's header, a linter's own settings, a fix of the base taken back",
                 "read or named; never approved unseen",
             ),
             Case("T-R14", "a change with 100,000 findings", "capped and said; door and other runs unhindered"),
