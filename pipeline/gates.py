@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 
 import structlog
 
 from domain.errors import CodeHostError, Halted, RateLimited, Superseded
 from domain.gates import Gate, GateRequest, GateState
+from domain.importance import Importance, writing
 from domain.runs import RepositoryRef, Run
 from memory import gates, outbox, runs, spend
 from pipeline.services import Services
@@ -100,17 +102,49 @@ async def show_outcome(services: Services, gate: Gate) -> None:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
 
+class Part(StrEnum):
+    """What one write closes of a gate."""
+
+    check = "check"
+    comment = "comment"
+    size = "size"  # of the comment, which is folded
+
+
 async def show_void(services: Services, run: Run) -> None:
     """Show how what a stopped run asked ended, whoever owns the pull request now; may be repeated.
 
     Most of it is void; what was answered right before was perhaps not shown yet.
     """
+    for gate_id, part in await unshown(services, run):
+        await close(services, gate_id, part)
+
+
+async def unshown(services: Services, run: Run) -> Sequence[tuple[str, Part]]:
+    """The writes that show it, each by itself: the ids of gates, and what of them."""
     known = await gates.of_pull_request(services.database, run.repository.id, run.number)
-    spent = (await spend.of_run(services.database, run.id)).amount
+    found: list[tuple[str, Part]] = []
     for gate in known:
         if gate.run_id == run.id and not gate.is_waiting:
+            found.append((gate.id, Part.check))
             taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
-            await services.publisher.close_gate(gate, spent, with_comment=not taken_over)
+            if gate.comment_id is not None and not taken_over:
+                found += [(gate.id, Part.comment), (gate.id, Part.size)]
+    return found
+
+
+async def close(services: Services, gate_id: str, part: Part) -> None:
+    """Bring one of these up to date; nobody waits for that."""
+    gate = await gates.get(services.database, gate_id)
+    if gate is None:
+        return
+    spent = (await spend.of_run(services.database, gate.run_id)).amount
+    with writing(Importance.tidying):
+        if part is Part.check:
+            await services.publisher.refresh_gate(gate, spent)
+        elif part is Part.comment:
+            await services.publisher.close_comment(gate, spent)
+        elif gate.comment_id is not None:
+            await services.publisher.fold(gate, gate.comment_id)
 
 
 async def refresh(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:

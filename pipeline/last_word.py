@@ -1,8 +1,10 @@
 """Says on GitHub how a run ended where the run itself could not, for as long as it takes and in nobody's way."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
+from typing import cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
@@ -11,7 +13,7 @@ from pydantic import JsonValue
 from domain.errors import ForgeError
 from domain.runs import ReasonCode, Run, RunState
 from memory import runs, spend
-from pipeline.gates import show_void
+from pipeline import gates
 from pipeline.journal import WorkflowJournal
 from pipeline.names import APP_VERSION, DELIVERIES, LAST_WORD
 from pipeline.services import Services
@@ -53,20 +55,31 @@ async def derailed(services: Services, run: Run, error: Exception) -> str:
 
 async def say(services: Services, workflow_id: str, run: Run) -> str:
     """Close what shows a run that ended, and what it asked; how that went."""
+    journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
 
     async def close() -> JsonValue:
         await close_sign(services, run)
         return None
 
-    async def ask_no_more() -> JsonValue:
-        await show_void(services, run)
+    async def find() -> JsonValue:
+        return [[gate_id, part.value] for gate_id, part in await gates.unshown(services, run)]
+
+    async def close_part(gate_id: str, part: str) -> JsonValue:
+        await gates.close(services, gate_id, gates.Part(part))
         return None
 
-    journal, outcome = WorkflowJournal(services, workflow_id, pauses=services.long_pauses), "said"
-    for key, last_word in (("close the check", close), ("show what is void", ask_no_more)):
-        try:
-            await journal.step(key, last_word)
-        except ForgeError as error:
-            log.warning("last_word.unsaid", run=run.id, step=key, error=str(error))
-            outcome = "unsaid"
-    return outcome
+    is_said = await _said(journal, run, "close the check", close)
+    for gate_id, part in cast(list[list[str]], await journal.listed("what is not shown", find)):
+        # Each in a step of its own: where much is to be closed, none of it is written twice.
+        is_said &= await _said(journal, run, f"close the {part} of a gate", partial(close_part, gate_id, part))
+    return "said" if is_said else "unsaid"
+
+
+async def _said(journal: WorkflowJournal, run: Run, key: str, last_word: Callable[[], Awaitable[JsonValue]]) -> bool:
+    """Whether a last word was said, however long that took."""
+    try:
+        await journal.step(key, last_word)
+    except ForgeError as error:
+        log.warning("last_word.unsaid", run=run.id, step=key, error=str(error))
+        return False
+    return True

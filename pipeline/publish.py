@@ -228,13 +228,10 @@ class Publisher:
         if gate.check_id is not None:
             await self._gate_check(run, gate, spent)
 
-    async def close_gate(self, gate: Gate, spent: int, *, with_comment: bool) -> None:
-        """Show that a gate is void although its run owns the pull request no more."""
-        await self.refresh_gate(gate, spent)
-        if with_comment and gate.comment_id is not None:
-            with writing(Importance.tidying):
-                await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
-            await self._fold(gate, gate.comment_id)
+    async def close_comment(self, gate: Gate, spent: int) -> None:
+        """Show in the comment of a gate that it is void although its run owns the pull request no more."""
+        if gate.comment_id is not None:
+            await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
 
     async def refresh_gate(self, gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> None:
         """Show anew in the check of a gate where it stands."""
@@ -286,7 +283,7 @@ class Publisher:
             except NotFound:  # a person deleted it; it is not put there again
                 log.info("gate.comment_gone", gate=gate.id)
             else:
-                await self._fold(gate, comment_id)
+                await self.fold(gate, comment_id)
             return comment_id
 
         known = gate.comment_id
@@ -296,7 +293,7 @@ class Publisher:
             await self._once(run, f"gate {gate.id} {gate.state}", "comment", _no_trace, partial(edit, comment_id))
         return comment_id
 
-    async def _fold(self, gate: Gate, comment_id: int) -> None:
+    async def fold(self, gate: Gate, comment_id: int) -> None:
         """Fold the comment of a gate that asks nothing any more, and unfold the one that asks again in its place."""
         if gate.is_waiting or gate.state is GateState.void:
             with suppress(Forbidden, NotFound, Unprocessable), writing(Importance.tidying):  # else read at full size

@@ -233,6 +233,25 @@ async def test_g2_limited_while_pull_requests_with_questions_are_closed(told: St
 
 
 @ONE
+async def test_g2_limited_again_and_again_while_a_question_is_closed(told: Story) -> None:
+    """Only what is not shown yet is written after each wait: else many such would write the same for ever."""
+    scene = await opened(told)
+    gate = f"/check-runs/{scene.gate('protected_paths').id}"
+    before = len(told.github.requests)
+    limited(told, "POST", "/graphql$", times=4)  # which folds the comment
+    await scene.alice.close(scene.pull)
+    for _ in range(5):
+        await told.rest()
+        told.clock.move(minutes=61)
+    await told.rest()
+    closed = [each for each in told.github.requests[before:] if each.write and each.path.endswith(gate)]
+    assert len(closed) <= 2
+    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    [comment] = [each for each in told.github.comments(scene.pull) if "forge:gate:" in each.body]
+    assert comment.minimized is not None
+
+
+@ONE
 async def test_g2_limited_while_a_push_overtakes_a_question(told: Story) -> None:
     scene = await opened(told)
     asked, head = scene.gate("protected_paths"), scene.head
