@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam, case, delete, func, literal, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.history_texts import Tried
@@ -34,9 +35,22 @@ class Turn:
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
     """Keep an answer; a later one to the same question takes its place."""
     seen = await asyncio.to_thread(_seen, question, value)
-    values = {"run_id": run.id, "question": question, "value": value, "turn": seen, "time": now}
     async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, AnswerRow, values, {}))
+        await _keep(session, database.dialect, run.id, question, value, seen, now)
+
+
+async def keep_with(
+    session: AsyncSession, dialect: str, run_id: str, question: str, value: dict[str, Any], now: datetime
+) -> None:
+    """The same as :func:`keep`, within a transaction."""
+    await _keep(session, dialect, run_id, question, value, _seen(question, value), now)
+
+
+async def _keep(
+    session: AsyncSession, dialect: str, run_id: str, question: str, value: dict[str, Any], seen: Any, now: datetime
+) -> None:
+    values = {"run_id": run_id, "question": question, "value": value, "turn": seen, "time": now}
+    await session.execute(upsert(dialect, AnswerRow, values, {}))
 
 
 async def note_iteration(

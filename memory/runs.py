@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import String, cast, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,7 +13,7 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.replies import Past
 from domain.runs import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
-from memory import gates, ledger, purges
+from memory import answers, gates, ledger, purges
 from memory.database import Database, number_in, upsert
 from memory.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
 from safety.quota import Begun
@@ -24,7 +25,10 @@ _FINAL = [state.value for state in RunState if state.is_final]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once."""
+    """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once.
+
+    :param kept: what it is about, and the name under which its answers have that.
+    """
 
     admitted_by: str
     repository: RepositoryRef
@@ -35,6 +39,7 @@ class Candidate:
     repeat: Repeat
     base_ref: str = ""
     check_name: str = REVIEW_CHECK
+    kept: tuple[str, dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,8 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         superseded = await _take_fence(
             session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
         )
+        if candidate.kept is not None:
+            await answers.keep_with(session, database.dialect, row.id, *candidate.kept, now)
         ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
         return Admission(row.as_run(), superseded)
 

@@ -9,7 +9,7 @@ from domain.redaction import outgoing
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.seen import Seen, is_edited
 from domain.slash import Plain, Verb
-from memory import answers, ledger, runs
+from memory import ledger, runs
 from memory.runs import Admission, Candidate
 from pipeline import catching_up, configuration
 from pipeline.automation import opens_nothing
@@ -92,12 +92,10 @@ async def admit_issue(
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
             return admitted(None, EMPTY)
-        candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew)
+        kept = (ASKED, {"title": issue.title, "body": issue.body})
+        candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else something else began on the issue meanwhile
-            if admission.run is not None:
-                words = {"title": issue.title, "body": issue.body}
-                await answers.keep(services.database, admission.run, ASKED, words, services.clock.now())
             return admitted(admission, IN_WORK)
 
 
