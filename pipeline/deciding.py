@@ -46,6 +46,17 @@ class Saying:
         return Approve() if self.choice is Choice.approve else Reject(reason=self.words or "rejected")
 
 
+@dataclass(frozen=True)
+class Reply:
+    """What somebody is answered at a gate.
+
+    :param refused: why they may not decide; None where they may, or where that was not asked.
+    """
+
+    text: str
+    refused: Refused | None = None
+
+
 class AtGates:
     """What one person answers by comment at the gates of one pull request or issue."""
 
@@ -56,7 +67,7 @@ class AtGates:
         self._number = number
         self._sender = sender
 
-    async def answer(self, asked: SlashCommand, written_at: datetime) -> str:
+    async def answer(self, asked: SlashCommand, written_at: datetime) -> Reply:
         """Carry one command out; what became of it.
 
         :raises CodeHostError: if GitHub does not say who they are.
@@ -71,16 +82,16 @@ class AtGates:
             case Delegate():
                 gate = await named_gate(self._services, self._repository, self._number, asked.gate)
                 if isinstance(gate, str):
-                    return gate
+                    return Reply(gate)
                 return await pass_on(self._services, self._guid, gate, asked, self._sender)
             case Continue():
                 return await self._continue(asked, written_at)
             case _:
                 return await self._accept(written_at)
 
-    async def _decide(self, name: str | None, saying: Saying) -> str:
+    async def _decide(self, name: str | None, saying: Saying) -> Reply:
         gate = await self._mine(name) or await named_gate(self._services, self._repository, self._number, name)
-        return gate if isinstance(gate, str) else await decide(self._services, self._guid, gate, saying)
+        return Reply(gate) if isinstance(gate, str) else await decide(self._services, self._guid, gate, saying)
 
     async def _mine(self, name: str | None) -> Gate | None:
         """The gate this very delivery decided before it was repeated."""
@@ -96,7 +107,7 @@ class AtGates:
         first, _, rest = asked.reason.partition(" ")
         return (first, rest.strip()) if any(first == gate.name for gate in there) else (None, asked.reason)
 
-    async def _continue(self, asked: Continue, written_at: datetime) -> str:
+    async def _continue(self, asked: Continue, written_at: datetime) -> Reply:
         """Grant a slice: at the gate that waits for one, or beforehand."""
         slice_ = Slice(amount=micro(asked.usd or 0), calls=asked.iterations or 0)
         stopped = await self._stopped()
@@ -107,19 +118,19 @@ class AtGates:
         refused = authorise(asked, standing.facts)
         if refused is not None:
             await note_refusal(self._services, self._guid, self._sender, refused)
-            return replies.refused(refused, self._sender.login)
+            return Reply(replies.refused(refused, self._sender.login), refused)
         past = await runs.of_pull_request(self._services.database, self._repository.id, self._number)
         if not past or past[0].run.state.is_final:
-            return gate_replies.nothing_to_continue()
+            return Reply(gate_replies.nothing_to_continue())
         run = past[0].run
         await grants.grant(self._services.database, run, run.budgeted, slice_, self._services.clock.now(), self._guid)
-        return gate_replies.granted(slice_, run.id)
+        return Reply(gate_replies.granted(slice_, run.id))
 
-    async def _accept(self, written_at: datetime) -> str:
+    async def _accept(self, written_at: datetime) -> Reply:
         """Take what there is so far, where a guard or a budget stopped the rest."""
         stopped = await self._stopped()
         if stopped is None:
-            return gate_replies.nothing_to_accept()
+            return Reply(gate_replies.nothing_to_accept())
         words = "the current state is accepted"
         return await decide(
             self._services, self._guid, stopped, Saying(self._sender, Choice.reject, words, None, written_at)
@@ -139,22 +150,21 @@ class AtGates:
         )
 
 
-async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> str:
+async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> Reply:
     """Decide a gate; what became of it, for whoever asked. May be repeated.
 
     :raises CodeHostError: if GitHub does not say who they are; that is never a permission (T-P10).
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
-        return gate_replies.decided(gate)
+        return Reply(gate_replies.decided(gate))
     stale = stale_because(gate, saying, await _shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
-        return stale
+        return Reply(stale)
     allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
     if isinstance(allowed, Refused):
-        if not gate.is_waiting:
-            return gate_replies.too_late(gate)
-        return gate_replies.refused(gate, allowed, saying.sender.login)
+        text = gate_replies.refused(gate, allowed, saying.sender.login)
+        return Reply(text if gate.is_waiting else gate_replies.too_late(gate), allowed)
     approves = saying.choice is Choice.approve
     decision = GateDecision(
         at=services.clock.now(),
@@ -170,19 +180,19 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> s
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
-        return gate_replies.decided(decided.gate)
-    return gate_replies.too_late(decided.gate)
+        return Reply(gate_replies.decided(decided.gate))
+    return Reply(gate_replies.too_late(decided.gate))
 
 
-async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> str:
+async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> Reply:
     """Ask somebody else to decide, who is asked for the role like everybody; what became of it."""
     if not gate.is_waiting:
-        return gate_replies.too_late(gate)
+        return Reply(gate_replies.too_late(gate))
     allowed = await _allowed(services, guid, gate, asked, sender)
     if isinstance(allowed, Refused):
-        return gate_replies.refused(gate, allowed, sender.login)
+        return Reply(gate_replies.refused(gate, allowed, sender.login), allowed)
     decision = GateDecision(at=services.clock.now(), by_id=sender.id, by_login=sender.login, via="command")
-    return gate_replies.delegated(await gates.delegate(services.database, gate.id, asked.account, decision))
+    return Reply(gate_replies.delegated(await gates.delegate(services.database, gate.id, asked.account, decision)))
 
 
 async def named_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:

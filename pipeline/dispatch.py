@@ -379,7 +379,7 @@ class Dispatch:
     async def _decide(self, gate: Gate, saying: Saying) -> JsonValue:
         """A button says its answer now or never: nobody expects it to be carried out hours later."""
         try:
-            return await decide(self._services, self._guid, gate, saying)
+            return (await decide(self._services, self._guid, gate, saying)).text
         except RateLimited:
             raise
         except CodeHostError:

@@ -45,7 +45,7 @@ from memory import answers, checkpoints, commanded, dismissals, gates, ledger, p
 from memory.spend import StoredPurse
 from pipeline import automation, configuration, teaching
 from pipeline.catching_up import caught_up
-from pipeline.deciding import AtGates, named_gate
+from pipeline.deciding import AtGates, Reply, named_gate
 from pipeline.gates import asked_at
 from pipeline.journal import WorkflowJournal
 from pipeline.services import Services
@@ -176,7 +176,9 @@ class Obedience:
         if not ENTRIES[asked.verb].works:
             return replies.not_available(asked.verb)
         if asked.verb in _AT_GATES:
-            return str(await self._journal.step(asked.verb, lambda: self._at_gate(asked)))
+            said = _said(await self._journal.step(asked.verb, lambda: self._at_gate(asked)))
+            self._refusals += said.is_outsider
+            return said.text
         known = await caught_up(
             self._services, self._journal.step, "ask for permission", self._look, self._command.seen
         )
@@ -261,19 +263,21 @@ class Obedience:
     async def _at_gate(self, asked: SlashCommand) -> JsonValue:
         command = self._command
         if asked.verb is Verb.reject and await self._rejects_merge():
-            return ladder_texts.merge_stopped()
+            return _Said(text=ladder_texts.merge_stopped()).model_dump(mode="json")
         answering = AtGates(self._services, self._guid, command.repository, command.number, command.sender)
         try:
-            return await answering.answer(asked, command.written_at)
+            reply = await answering.answer(asked, command.written_at)
         except RateLimited:
             raise
         except CodeHostError:
-            return replies.cannot_ask(command.sender.login)
+            reply = Reply(replies.cannot_ask(command.sender.login))
+        is_outsider = reply.refused is not None and reply.refused.held in OUTSIDERS
+        return _Said(text=reply.text, is_outsider=is_outsider).model_dump(mode="json")
 
     async def _rejects_merge(self) -> bool:
         """Whether a rejection is meant for an announced merge, where no gate waits for one."""
-        database, command = self._services.database, self._command
-        if await gates.of_pull_request(database, command.repository.id, command.number, waiting=True):
+        command = self._command
+        if await asked_at(self._services, command.repository, command.number, waiting=True):
             return False
         if await automation.pending(self._services, command.repository, command.number) is None:
             return False
@@ -350,7 +354,7 @@ class Obedience:
         verb, may = asked.verb, partial(self._still, asked)
         if self._command.is_pull_request:
             return replies.only_on_issues(verb)
-        if verb is not Verb.plan and not await self._journal.step("are runs wanted", self._runs_wanted):
+        if verb is not Verb.plan and not await self._are_runs_wanted():
             return replies.runs_are_off()
         trigger = Trigger.plan if verb is Verb.plan else Trigger.issue
         where = (self._command.repository, self._command.number)
@@ -362,7 +366,7 @@ class Obedience:
         verb, may = asked.verb, partial(self._still, asked)
         if self._command.is_pull_request:
             return await self._review(asked, False, standing)
-        if not await self._journal.step("are runs wanted", self._runs_wanted):
+        if not await self._are_runs_wanted():
             return replies.runs_are_off()
         where = (self._command.repository, self._command.number)
         outcome = await self._runs.again(*where, verb, self._command.seen, may)
@@ -370,8 +374,12 @@ class Obedience:
             return replies.not_begun(outcome)
         return replies.taken_up() if verb is Verb.resume else replies.SHOWN
 
-    async def _runs_wanted(self) -> JsonValue:
+    async def _are_runs_wanted(self) -> bool:
         """Whether the repository lets issues be carried out (SPEC W3)."""
+        key = "are runs wanted"
+        return not await self._journal.does(key) or bool(await self._journal.step(key, self._runs_wanted))
+
+    async def _runs_wanted(self) -> JsonValue:
         services, ceilings = self._services, self._services.ceilings.of_configuration
         loaded = await configuration.load(services.host, services.database, self._command.repository, ceilings)
         return loaded.configuration.issues.run
@@ -570,3 +578,15 @@ class Obedience:
             log.warning("command.unanswered", guid=self._guid, number=self._command.number, error=str(error))
             return error.message
         return None
+
+
+class _Said(BaseModel):
+    """What was answered at a gate, and whether that is the refusal of somebody without a role."""
+
+    text: str
+    is_outsider: bool = False
+
+
+def _said(answer: JsonValue) -> _Said:
+    """What a step answered; in an earlier version only the text."""
+    return _Said.model_validate(answer if isinstance(answer, dict) else {"text": answer})
