@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -26,6 +26,9 @@ from agents.prices import worst
 from agents.tokens import at_most
 from domain.money import Outcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import Purse
+
+FAILURES = (AgentRunError, UserError, ValueError)
+"""What a call of a model may raise; an answer that is none is a ``ValueError``."""
 
 _OVERHEAD = 1500  # tokens providers add for tools and the frame of a conversation, generously
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
@@ -120,7 +123,7 @@ class Caller:
                 model_settings=wire.settings(sent.max_output_tokens, self._patience.seconds, cached=sent.cached),
                 model_request_parameters=sent.parameters,
             )
-        except (AgentRunError, UserError, ValidationError, ValueError) as error:
+        except FAILURES as error:
             outcome = Outcome.failed if is_free(error) else Outcome.lost
             amount = 0 if outcome is Outcome.failed else None
             await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, brief(error))

@@ -2,12 +2,11 @@
 
 import time
 
-from pydantic import ValidationError
 from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
+from pydantic_ai.exceptions import ModelHTTPError
 
 from agents import wire
-from agents.calling import brief
+from agents.calling import FAILURES, brief
 from agents.models import LanguageModel
 
 _SECONDS = 30.0
@@ -33,7 +32,7 @@ async def tried(model: LanguageModel) -> tuple[bool, str]:
                 [wire.request("Answer with one word.", "Say ok.", None)],
                 model_settings=wire.settings(_TOKENS, _SECONDS),
             )
-    except (AgentRunError, UserError, ValidationError, ValueError) as error:
+    except FAILURES as error:
         status = error.status_code if isinstance(error, ModelHTTPError) else 0
         return False, f"{_MEANING.get(status, 'it did not answer')} ({brief(error)})"
     return True, f"answered in {time.monotonic() - started:.1f} s"

@@ -59,11 +59,6 @@ def blocking(violations: Iterable[Violation]) -> list[Violation]:
     return [each for each in violations if each.severity.rank >= Severity.error.rank]
 
 
-def reverting(violations: Iterable[Violation]) -> list[Violation]:
-    """What, beyond blocking, may be taken back by itself where it was already written."""
-    return [each for each in violations if each.severity is Severity.critical]
-
-
 # --- what changes ------------------------------------------------------------------------------------------
 
 

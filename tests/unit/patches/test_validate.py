@@ -15,7 +15,6 @@ from domain.patches import (
     PatchLimits,
     Violation,
     blocking,
-    reverting,
     told,
 )
 from tests.unit.patches.building import hunk, new_file, tree
@@ -289,7 +288,6 @@ def test_what_severities_mean() -> None:
     each = [of(severity) for severity in Severity]
     assert told(each) == each[1:]
     assert blocking(each) == each[2:]
-    assert reverting(each) == each[3:]
 
 
 def test_a_patch_is_judged_by_the_same_function() -> None:
