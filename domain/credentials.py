@@ -394,8 +394,9 @@ def is_named_value(match: re.Match[str]) -> bool:
 # --- private keys ------------------------------------------------------------------------------------------
 
 _BODY = r"[A-Za-z0-9+/=\s\\\"',:.|>#*]"
+_ARMOUR = r"[\s\"'+#*/|>]{0,40}(?:Version|Comment|Hash|Charset|MessageID|Proc-Type|DEK-Info):[^\r\n\\]{0,200}"
 PRIVATE_KEY = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+    rf"-----BEGIN (?:[A-Z0-9]{{1,20}} ){{0,4}}PRIVATE KEY(?: BLOCK)?-----(?:{_ARMOUR}){{0,10}}"
     rf"(?P<body>{_BODY}*(?:-(?!-{{4}}){_BODY}*)*)"
     r"(?P<end>-{5,10}END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)?"
 )

@@ -9,6 +9,7 @@ from agents.model_review.rendering import WITHHELD
 from agents.tokens import estimate
 from domain.changes import NotLookedAt
 from domain.findings import Category, Layer, RawFinding, Severity
+from domain.redaction import outgoing
 from tests.unit.checks.building import Versions, change_of
 
 TILL = """\
@@ -228,6 +229,17 @@ def test_a_private_key_is_withheld_where_it_was_and_where_only_its_end_is_shown(
 
     assert "planted" not in planned.questions[0].content
     assert planned.questions[0].cut == ("b.py",)
+
+
+def test_a_private_key_with_headers_of_its_own_is_withheld_too():
+    headers = "Version: GnuPG v1.4.10 (GNU/Linux)\nComment: https://a_place.org/(x)\n\n"
+    block = "PGP PRIVATE KEY BLOCK-----"
+    key = f"-----BEGIN {block}\n{headers}lQplanted{'A' * 50}\n=planted\n-----END {block}"
+    (question,) = plan({"a.asc.txt": (None, f"{key}\ny = 2\n")}, redact=outgoing).questions
+
+    assert "planted" not in question.content
+    assert "8+y = 2" in question.content
+    assert "planted" not in outgoing(key)
 
 
 @pytest.mark.parametrize(
