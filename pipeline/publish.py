@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from domain import config_texts, gate_texts, replies, texts
 from domain.checks import Annotation, Button, CheckRun
@@ -67,15 +68,24 @@ _LEVELS = {
 }
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A review that was posted.
+class Posted(BaseModel):
+    """What became of a run's review; in journals.
 
-    :param comments: how many of its findings became inline comments; at most that many if it was found again.
+    :param unposted: why there is none.
+    :param review_id: of a review whose comments GitHub did not all show right after; otherwise 0.
+    :param comments: how many it has.
     """
 
-    review_id: int
-    comments: int
+    model_config = ConfigDict(frozen=True)
+
+    unposted: str | None = None
+    review_id: int = 0
+    comments: int = 0
+
+    @classmethod
+    def of(cls, answer: JsonValue) -> "Posted":
+        """What a step answered; in an earlier version only why nothing was posted."""
+        return cls.model_validate(answer if isinstance(answer, dict) else {"unposted": answer})
 
 
 @dataclass(frozen=True)
@@ -144,9 +154,9 @@ class Publisher:
         """Whether the run's verdict is known to have reached GitHub; one that may have is said once more in full."""
         return await outbox.is_done(self.database, run.id, CONCLUDED, "check")
 
-    async def post_review(self, run: Run, review: Review, said: Sequence[Remark], posted_before: int) -> Placed:
-        """Post the one review of this run, with a comment for each of ``said``."""
-        placed = len(said)
+    async def post_review(self, run: Run, review: Review, said: Sequence[Remark], posted_before: int) -> Posted:
+        """Post the one review of this run, with a comment for each of ``said``, and keep which are about what."""
+        placed = 0  # of a review that is found again; perhaps it had to be posted without
         marker = self.markers.make("review", run.id)
         inline = [finding for remark in said for finding in remark]
         draft = DraftReview(
@@ -161,16 +171,21 @@ class Publisher:
         async def create() -> int:
             nonlocal placed
             try:
-                return await self.host.create_review(run.repository, run.number, draft)
+                review_id = await self.host.create_review(run.repository, run.number, draft)
+                placed = len(said)
+                return review_id
             except Unprocessable:
-                placed = 0
                 listed = outgoing(texts.unplaced_body(review, inline, marker))
                 plain = draft.model_copy(update={"body": listed, "comments": ()})
                 return await self.host.create_review(run.repository, run.number, plain)
 
         review_id = await self._once(run, "review", "review", find, create)
         await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
-        return Placed(review_id, placed)
+        try:
+            await self.note_comments(run, said, review_id, placed)
+        except Behind:  # nobody is to wait for the verdict because of that
+            return Posted(review_id=review_id, comments=placed)
+        return Posted()
 
     async def note_comments(self, run: Run, said: Sequence[Remark], review_id: int, wanted: int) -> None:
         """Keep which comments of the run's review are about which findings, so that its threads are known.

@@ -2,13 +2,15 @@
 
 import contextlib
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import structlog
-from pydantic import BaseModel, JsonValue
+from dbos import DBOS
+from pydantic import JsonValue
 
 from agents.reviewer import Checked
 from domain import gate_texts, ladder_texts, texts
-from domain.errors import Behind, Forbidden, ForgeError, LeftOut, NotFound, Unprocessable
+from domain.errors import Forbidden, ForgeError, LeftOut, NotFound, Unprocessable
 from domain.findings import Finding
 from domain.gates import Gate
 from domain.importance import Importance, writing
@@ -25,17 +27,20 @@ from pipeline.drawing import EXAMINED, Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
 from pipeline.owning import tell_owner
-from pipeline.publish import choose_inline
+from pipeline.publish import Posted, choose_inline
 from pipeline.review_gates import Asked, GatesOutcome
 from pipeline.running import Running, while_current
 from pipeline.services import Services
 from pipeline.signs import open_sign
+from pipeline.steps import noted
 from pipeline.withdrawing import withdraw
 from safety.acts import Act, ActFacts, allows
 from safety.eligibility import nothing_left
 from safety.gates import protected
 
 log = structlog.get_logger(__name__)
+
+_COMMENTS_LAST = "comments are waited for last"  # the name of a patch: in the journals of runs
 
 
 class ReviewRun(Running):
@@ -72,11 +77,16 @@ class ReviewRun(Running):
             model = await self._layer(settings).read(checked)
             gone = model.gone
             await self._journal.step("draw the review", lambda: self._drawing.draw(checked, model))
-        posted = _posted(await self._journal.step("post the review", lambda: self._post(settings)))
+        posted = Posted.of(await self._journal.step("post the review", lambda: self._post(settings)))
         outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask(settings)))
         await self._journal.step("conclude the check", lambda: self._conclude(settings, posted.unposted))
-        await self._note_comments(settings, posted)
+        # Under a version before, the comments were waited for first: such a run goes on as it began.
+        is_last = posted.review_id and await noted(partial(DBOS.patch_async, _COMMENTS_LAST))
+        if not is_last:
+            await self._note_comments(settings, posted)
         ended = await self._end(outcome)
+        if is_last:
+            await self._note_comments(settings, posted)
         await self._settle_threads(settings, gone)
         return ended
 
@@ -196,36 +206,36 @@ class ReviewRun(Running):
         return await asked.outcome()
 
     async def _post(self, settings: Settings) -> JsonValue:
-        return (await self._posted(settings)).model_dump(mode="json")
-
-    async def _posted(self, settings: Settings) -> "_Posted":
         """Post the comments; why GitHub does not take them, if it does not: the check has the verdict all the same."""
         review, said, before = await self._said(settings)
+        posted = Posted()
         if said and not await self._may_comment(settings):
-            return _Posted(unposted=ladder_texts.not_commented())
-        if not said or settings.configuration.review.dry_run:
-            return _Posted()
-        try:
-            placed = await self._publisher.post_review(self._run, review, said, before)
-        except Forbidden as error:
-            log.warning("review.unposted", run=self._run.id, error=str(error))
-            return _Posted(unposted=texts.unposted(error))
-        try:
-            await self._publisher.note_comments(self._run, said, placed.review_id, placed.comments)
-        except Behind:  # nobody is to wait for the verdict because of that
-            return _Posted(review_id=placed.review_id, comments=placed.comments)
-        return _Posted()
+            posted = Posted(unposted=ladder_texts.not_commented())
+        elif said and not settings.configuration.review.dry_run:
+            try:
+                posted = await self._publisher.post_review(self._run, review, said, before)
+            except Forbidden as error:
+                log.warning("review.unposted", run=self._run.id, error=str(error))
+                posted = Posted(unposted=texts.unposted(error))
+        return posted.model_dump(mode="json")
 
-    async def _note_comments(self, settings: Settings, posted: "_Posted") -> None:
-        """Look again for comments that GitHub did not show right after they were posted."""
+    async def _note_comments(self, settings: Settings, posted: Posted) -> None:
+        """Look again for comments that GitHub did not show right after they were posted.
+
+        Only what settles threads needs them, so no verdict and no end of a run waits for that.
+        """
 
         async def look(wanted: int | None) -> JsonValue:
             _, said, _ = await self._said(settings)
             await self._publisher.note_comments(self._run, said, posted.review_id, wanted or 0)
             return None
 
-        if posted.review_id:
+        if not posted.review_id:
+            return
+        try:
             await caught_up(self._services, self._journal.step, "know the comments", look, posted.comments)
+        except ForgeError as error:  # the run has ended, or is about to, whatever becomes of that
+            log.warning("comments.unknown", run=self._run.id, error=str(error))
 
     async def _may_comment(self, settings: Settings) -> bool:
         """At the lowest level of automation Forge comments only where somebody asked for the review."""
@@ -279,19 +289,6 @@ class ReviewRun(Running):
         posted = await findings.posted_before(self._services.database, self._run)
         said = choose_inline(review, posted, settings.configuration.review.max_comments)
         return review, said, sum(finding.fingerprint in posted for finding in review.findings)
-
-
-class _Posted(BaseModel):
-    """What became of the review's comments: why there are none, or those that GitHub did not show yet."""
-
-    unposted: str | None = None
-    review_id: int = 0
-    comments: int = 0
-
-
-def _posted(answer: JsonValue) -> _Posted:
-    """What a step answered; in an earlier version only why nothing was posted."""
-    return _Posted.model_validate(answer if isinstance(answer, dict) else {"unposted": answer})
 
 
 _ENDS = {

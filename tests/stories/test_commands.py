@@ -2,6 +2,7 @@
 
 import re
 
+from dbos import DBOS
 from inline_snapshot import snapshot
 
 from safety.quota import PER_PULL_REQUEST
@@ -193,6 +194,56 @@ async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(told: Stor
     assert not first.thread.resolved
     assert second.thread.resolved
     assert second.body.startswith("**No longer applies**")
+
+
+async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show(told: Story) -> None:
+    repository, alice = told.repository({"app.py": APP})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "write")
+    told.github.faults.add(kind="truncated", path=r"/reviews/\d+/comments$", times=3)
+    head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    [run] = await told.runs()
+    steps = [step["function_name"] for step in await DBOS.list_workflow_steps_async(run.id)]
+    assert steps.index("conclude the check") < steps.index("finish") < steps.index("know the comments")
+    assert steps.index("know the comments") < steps.index("settle the threads")
+    [comment] = told.comments(pull)
+    await carol.resolve(comment.thread)  # which is known
+    await told.rest()
+    assert told.check(repository, head).conclusion == "success"
+    told.thread_answers(pull, comment)
+
+
+async def test_no_comments_are_waited_for_that_github_did_not_take(told: Story) -> None:
+    """The review was posted without them, and Forge did not hear that it was."""
+    repository, alice = told.repository({"app.py": APP})
+    told.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
+    told.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
+    await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert told.comments(pull) == []
+    assert len(told.reviews(pull)) == 1
+    asked = [each for each in told.github.requests if re.search(r"/reviews/\d+/comments$", each.path)]
+    assert len(asked) == 1
+
+
+async def test_no_more_comments_than_the_configuration_allows(told: Story) -> None:
+    few = "review: {max_comments: 2, model: never}\n"
+    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": few})
+    mixed = 'import re\n\n\ndef f(a):\n    if a is "x":\n        raise NotImplemented\n    return one\n'
+    head = await alice.push(repository, "feature", {"b.py": mixed}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.rest()
+    assert [comment.line for comment in told.comments(pull)] == [6, 7]
+    [review] = told.reviews(pull)
+    assert review.body.splitlines()[0] == snapshot(
+        "**Changes requested: 2 findings to fix.** Risk medium (28 of 100). 2 more findings in the check `Forge / review`."
+    )
+    summary = told.check(repository, head).summary or ""
+    assert all(f"[`ruff/{rule}`]" in summary for rule in ("F821", "F632", "F901", "F401"))
+    assert summary.count("💬") == 2
 
 
 def _function(number: int) -> str:
