@@ -25,7 +25,7 @@ from domain.errors import (
     Unprocessable,
 )
 from domain.findings import Finding, Severity
-from domain.gates import CHECK_ID, Choice, Gate, GateState, digest
+from domain.gates import CHECK_ID, Choice, Gate, GateState
 from domain.importance import Importance, writing
 from domain.markers import Markers
 from domain.neutral import visible
@@ -203,16 +203,17 @@ class Publisher:
             raise Behind(f"GitHub does not show yet what was posted on #{run.number}.", "Forge looks again.")
 
     async def edit_remark(self, run: Run, comment_id: int, text: str) -> None:
-        """Have an inline comment say what is true at this run's head, once."""
+        """Have an inline comment say what is true at this run's head. Whoever asks for it knows what it says now.
 
-        async def edit() -> int:
-            try:
-                await self.host.edit_review_comment(run.repository, comment_id, outgoing(text))
-            except NotFound:  # a person deleted it; it is not put there again
-                log.info("remark.gone", run=run.id, comment=comment_id)
-            return comment_id
-
-        await self._once(run, f"remark {comment_id} {digest(text)[:16]}", "comment", _no_trace, edit)
+        :raises Superseded: if another run owns the pull request.
+        """
+        await halts.require_none(self.database)
+        if not await runs.is_current(self.database, run):
+            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+        try:
+            await self.host.edit_review_comment(run.repository, comment_id, outgoing(text))
+        except NotFound:  # a person deleted it; it is not put there again
+            log.info("remark.gone", run=run.id, comment=comment_id)
 
     async def show_configuration(
         self, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]

