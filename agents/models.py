@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -54,9 +54,13 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Unusable:
-    """Why a model cannot be asked, and what to do about it."""
+    """Why a model cannot be asked.
+
+    :param advice: what an operator can do about it.
+    """
 
     reason: str
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,14 @@ class Models:
             return embedding_model(self.embeds, self.prices, self.environment)
         return self.embeds
 
+    def unusable(self) -> Sequence[Unusable]:
+        """Those of the models that cannot be asked, each once."""
+        found = (*map(self.choose, Task), self.embedding)
+        return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
+
+
+_WRONG = "Correct its name and what its provider needs."
+
 
 def embedding_model(
     name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
@@ -114,9 +126,11 @@ def embedding_model(
     try:
         model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
     except ImportError as error:
-        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}")
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
     except (UserError, ValueError) as error:
-        return Unusable(f"{name} cannot be asked: {_first_line(error)}")
+        return Unusable(
+            f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
+        )
     return Embedding(name, model, price(name, prices)[0])
 
 
@@ -135,9 +149,11 @@ def language_model(
     try:
         model = infer_model(name, lambda kind: _provider(kind, environment))
     except ImportError as error:
-        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}")
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
     except (UserError, ValueError) as error:
-        return Unusable(f"{name} cannot be asked: {_first_line(error)}")
+        return Unusable(
+            f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
+        )
     cost, notice = price(name, prices)
     return LanguageModel(name, model, cost, notice)
 
@@ -146,7 +162,7 @@ def _missing_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
     key = _KEYS.get(name.partition(":")[0])
     if key is None or any(environment.get(variable) for variable in key):
         return None
-    return Unusable(f"{name} cannot be asked: {key[0]} is not set.")
+    return Unusable(f"{name} cannot be asked: {key[0]} is not set.", "Set it in the environment or in .env.")
 
 
 _KEYS = {

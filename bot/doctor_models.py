@@ -3,10 +3,11 @@
 from collections.abc import AsyncGenerator
 
 from agents.models import LanguageModel, Task, Unusable
+from agents.prices import Dearest
 from agents.trying import tried
 from bot.diagnosis import Finding, broken, note, well
 from bot.settings import Settings
-from domain.money import MICRO, Usage
+from domain.money import FREE, MICRO, Usage
 
 _SOME = 100_000  # tokens; dearer prices of very long questions begin above
 
@@ -25,14 +26,14 @@ async def models(settings: Settings, *, ask: bool) -> AsyncGenerator[Finding]:
         yield await _model(chosen.choose(task), is_wanted=is_wanted, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
-        yield broken("model", embedding.reason, "Set what is missing, or unset FORGE_EMBEDDING_MODEL.")
+        yield broken("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
     elif embedding is not None:
         yield well("model", f"{embedding.name} makes vectors")
 
 
 async def _model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Finding:
     if isinstance(model, Unusable):
-        advice = "Set what is missing in the environment or in .env; without a model layers 1 and 2 are all there is."
+        advice = f"{model.advice} Without a model layers 1 and 2 are all there is."
         return broken("model", model.reason, advice) if is_wanted else note("model", model.reason, advice)
     state = f"{model.name}, {_price(model)}"
     if not ask:
@@ -44,8 +45,12 @@ async def _model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool)
 
 
 def _price(model: LanguageModel) -> str:
-    if model.notice:
-        return model.notice.removeprefix(f"{model.name} ")
+    if isinstance(model.price, Dearest):
+        return (
+            "whose price is not known, so it counts as the dearest model of Anthropic (FORGE_MODEL_PRICES says others)"
+        )
+    if model.price == FREE:
+        return "which counts as 0.00 USD"
     sides = (Usage(input_tokens=_SOME), Usage(output_tokens=_SOME))
     given, made = (model.price.cost(usage) * 1_000_000 / _SOME / MICRO for usage in sides)
     return f"{given:g} USD for a million tokens read, {made:g} written"

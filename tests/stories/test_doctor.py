@@ -137,10 +137,18 @@ async def test_a_model_is_asked_if_wanted(
     assert KEY not in said
 
 
+async def test_a_price_that_nobody_knows(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("FORGE_FAST_MODEL", "anthropic:claude-none-such-9")
+    told = (await _examined(github, monkeypatch))[1]
+    assert "✓ model: anthropic:claude-none-such-9, whose price is not known, so it counts as the dearest" in told
+
+
 async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_STRONG_MODEL", "foo:bar")
     healthy, told = await _examined(github, monkeypatch)
     assert "✗ model: foo:bar cannot be asked" in told
+    assert "Correct its name and what its provider needs." in told
     assert not healthy
 
 

@@ -109,6 +109,28 @@ def test_the_file_gives_the_providers_their_keys(tmp_path: Path, monkeypatch: py
     assert {"of-the-file-2", "of-the-file-5"} & {*os.environ.values()} == set()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_TOKEN",
+        "HEROKU_INFERENCE_KEY",
+        "SNOWFLAKE_TOKEN",
+        "COPILOT_GITHUB_TOKEN",
+        "GITHUB_COPILOT_API_TOKEN",
+        "VERCEL_OIDC_TOKEN",
+    ],
+)
+def test_a_key_under_another_name_is_read_and_hidden(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "")  # so that it is taken back after the test
+    monkeypatch.delenv(name)
+    (tmp_path / ".env").write_text(f"{name}=of-the-file\n")
+    load()
+    assert os.environ[name] == "of-the-file"
+    assert "of-the-file" in provider_secrets()
+
+
 def test_a_command_that_looks_needs_neither_app_nor_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORGE_WEBHOOK_SECRET")
     monkeypatch.setenv("FORGE_APP_ID", "mine")

@@ -196,6 +196,8 @@ def test_without_a_key_there_is_a_reason_instead_of_a_model(name: str, environme
     unusable = language_model(name, {}, environment)
     assert isinstance(unusable, Unusable)
     assert reason in unusable.reason
+    assert unusable.advice
+    assert Models(dict.fromkeys(Task, name), environment=environment).unusable() == [unusable]
 
 
 @pytest.mark.parametrize(
