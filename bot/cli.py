@@ -26,7 +26,7 @@ from bot.invoking import run_app
 from bot.logging import configure, print_uncaught
 from bot.memory_commands import memory
 from bot.opening import NotThere
-from bot.printing import output
+from bot.printing import output, printed
 from bot.settings import Settings
 from bot.version import VERSION
 from domain.config_texts import PATH
@@ -52,12 +52,13 @@ class _Forge(TyperGroup):
             raise
 
 
+_HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Look", "Step in"  # panels of the help
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
-cli.add_typer(gates, name="gates")
-cli.add_typer(memory, name="memory")
+cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
+cli.add_typer(memory, name="memory", rich_help_panel=_LOOK)
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
-cli.add_typer(configuration, name="config")
+cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
 
@@ -65,7 +66,8 @@ _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.requir
 def main() -> None:
     """Do what the command line says; an error becomes one message and exit code 2, or 1 for what is not there."""
     try:
-        cli()
+        with printed():
+            cli()
     except ForgeError as error:
         errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(1 if isinstance(error, NotThere) else 2)
@@ -91,25 +93,25 @@ def options(
     """What is said before a command."""
 
 
-@cli.command()
+@cli.command(rich_help_panel=_SERVE)
 def serve() -> None:
     """Accept webhooks and do the work."""
     run_app(_serve)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_SERVE)
 def worker() -> None:
     """Do work only, beside other processes on the same database; health and metrics are served all the same."""
     run_app(_work)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_SERVE)
 def migrate() -> None:
     """Bring the database to this version's schema. `serve` and `worker` do it, too."""
     _run(listing.migrate)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_SERVE)
 def doctor(
     ask: Annotated[bool, typer.Option("--ask", help="Ask the models, too: it costs a few tokens.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Name the attacks on the sandbox.")] = False,
@@ -123,7 +125,7 @@ def doctor(
     raise typer.Exit(0 if healthy else 1)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_LOOK)
 def runs(
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
@@ -133,7 +135,7 @@ def runs(
     _run(lambda settings: listing.runs(settings, state, limit, events))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_LOOK)
 def deliveries(
     failed: Annotated[bool, typer.Option("--failed", help="List those that failed, newest first, GUID first.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
@@ -142,13 +144,13 @@ def deliveries(
     _run(lambda settings: listing.failed_deliveries(settings, limit) if failed else listing.deliveries(settings))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_STEP_IN)
 def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
     """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
     _run(lambda settings: listing.replay(settings, guid))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_LOOK)
 def audit(
     run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
     gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Of gates of this name, or of one.")] = None,
@@ -168,7 +170,7 @@ def audit(
     _run(lambda settings: auditing.show(settings, asked, form))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_LOOK)
 def costs(
     by: Annotated[By | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
     run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
@@ -180,7 +182,7 @@ def costs(
     _run(lambda settings: spending.show(settings, spending.Asked(by, run, repository, since, until)))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_LOOK)
 def metrics(
     repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
     weeks: Annotated[int, typer.Option(min=1, max=52, help="How many.")] = 12,
@@ -207,19 +209,19 @@ def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forg
     _run(lambda settings: asking.show_one(settings, gate))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_STEP_IN)
 def halt(why: Annotated[str, typer.Argument(help="Why; it is shown and kept.")] = "") -> None:
     """Stop everything now: no model is called, nothing is written to GitHub. Webhooks are kept for later."""
     _run(lambda settings: halting.halt(settings, why))
 
 
-@cli.command()
+@cli.command(rich_help_panel=_STEP_IN)
 def resume() -> None:
     """Let everything go on that `forge halt` stopped."""
     _run(halting.resume)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_HERE)
 def review(
     path: Annotated[Path, typer.Argument(help="A folder in the repository.")] = Path(),
     base: Annotated[
@@ -258,7 +260,7 @@ def check_configuration(
     raise typer.Exit(0 if checking.check(file) else 1)
 
 
-@cli.command()
+@cli.command(rich_help_panel=_HERE)
 def demo(
     stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
 ) -> None:
@@ -272,6 +274,7 @@ def demo(
 async def _serve(settings: Settings) -> None:
     stopped = _stop_signal()
     async with process.forge(settings) as running, process.served(running) as port:
+        _tell_unusable(running)
         log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
         await _until_over(stopped, running.workflows)
 
@@ -279,8 +282,14 @@ async def _serve(settings: Settings) -> None:
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
     async with process.forge(settings, door=False) as running, process.served(running) as port:
+        _tell_unusable(running)
         log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
         await _until_over(stopped, running.workflows)
+
+
+def _tell_unusable(running: process.Forge) -> None:
+    for each in running.services.models.unusable():
+        log.warning("model.unusable", why=each.reason, advice=each.advice)
 
 
 async def _until_over(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:

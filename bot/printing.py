@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from rich.console import Console
 from domain.errors import ForgeError
 
 _NOBODY_READS = 128 + signal.SIGPIPE
+_OF_THE_LIBRARY = frozenset({"get_help", "echo"})
+"""The functions by which the library of the command line prints."""
 
 
 @contextmanager
@@ -29,8 +32,27 @@ def output() -> Generator[Console]:
         _give_up_output()
         raise SystemExit(_NOBODY_READS) from None
     except OSError as error:
-        _give_up_output()
-        raise ForgeError(f"Standard output could not be written: {error.strerror}.") from None
+        raise _unwritten(error) from None
+
+
+@contextmanager
+def printed() -> Generator[None]:
+    """For what the library of the command line prints by itself: help and completion.
+
+    :raises ForgeError: if that could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        calling = {frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)}
+        if not calling & _OF_THE_LIBRARY:
+            raise
+        raise _unwritten(error) from None
+
+
+def _unwritten(error: OSError) -> ForgeError:
+    _give_up_output()
+    return ForgeError(f"Standard output could not be written: {error.strerror}.")
 
 
 def _give_up_output() -> None:

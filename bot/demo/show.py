@@ -20,6 +20,7 @@ from bot.demo.stage import Stage, kept
 from bot.settings import Settings
 from simulator import Simulator
 from simulator.gitstore import FileContent
+from simulator.state import PullRequest
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one thing may take here, on a machine that has other things to do
@@ -67,10 +68,12 @@ async def _play(stage: Stage, settings: Settings, second_push: Mapping[str, File
 
 async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:
     console.print(Rule("Open it in a browser, and choose at the top who you are", align="left", style="bold"))
+    console.print(f"  {github.url}  all repositories", soft_wrap=True)
     for repository in github.world.repositories.values():
-        for pull in repository.pulls():
-            address = f"{github.url}/{repository.full_name}/pull/{pull.number}"
-            console.print(f"  {address}  {escape(pull.title)}", soft_wrap=True)
+        for issue in repository.issues.values():
+            kind = "pull" if isinstance(issue, PullRequest) else "issues"
+            address = f"{github.url}/{repository.full_name}/{kind}/{issue.number}"
+            console.print(f"  {address}  {escape(issue.title)}", soft_wrap=True)
     console.print("Press Ctrl-C to stop.")
     await stopped.wait()
 

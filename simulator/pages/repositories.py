@@ -114,7 +114,8 @@ def _list(items: list[Html]) -> Html:
 def _repository(repository: Repository) -> Html:
     opened = [issue for issue in repository.issues.values() if issue.state == "open"]
     fork = f" · fork of {repository.parent.full_name}" if repository.parent else ""
-    note = f"{count(len(opened), 'open issue or pull request')}{fork}"
+    pulls = sum(isinstance(issue, PullRequest) for issue in opened)
+    note = f"{count(len(opened) - pulls, 'open issue')}, {count(pulls, 'open pull request')}{fork}"
     return div("row", link(address(repository), element("b", repository.full_name)), element("small", note))
 
 

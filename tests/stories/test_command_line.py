@@ -312,6 +312,16 @@ def test_a_file_is_no_folder(repository: Path, reviewed: Reviewed) -> None:
         reviewed(repository / "app.py")
 
 
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["review", "--help"], ["gates", "--help"]])
+def test_help_that_cannot_be_written_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*FORGE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "forge: Standard output could not be written: No space left on device.\n",
+    )
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["--version"], standalone_mode=False) == 0
     assert re.fullmatch(r"forge \d+\.\d+\.\d+\n", capsys.readouterr().out)
