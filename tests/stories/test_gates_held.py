@@ -75,13 +75,21 @@ async def test_what_was_asked_in_vain_is_asked_again(told: Story) -> None:
     assert told.check(repository, head).conclusion == "success"
 
 
+async def _opened_twice(told: Story, base: str) -> tuple[Repository, User, PullRequest, str]:
+    """A pull request into main that waits for an answer, and a branch that has already what is asked about there."""
+    repository, _, pull, first = await _opened(told, {CI: BOTH[CI]})
+    alice = told.github.user("alice")
+    await alice.reset_branch(repository, base, first)
+    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
+    await told.rest()
+    assert told.gates(pull) == ["protected_paths"]
+    return repository, alice, pull, head
+
+
 async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -> None:
     """It is said under another name than the one that the default branch requires."""
-    repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
-    assert told.gates(pull) == ["protected_paths"]
-    alice = told.github.user("alice")
-    await alice.push(repository, "elsewhere", {"README.md": "# Other\n"}, base="main")
-    await alice.open_pull_request(repository, "feature", base="elsewhere", draft=True)
+    repository, alice, _, head = await _opened_twice(told, "elsewhere")
+    await alice.open_pull_request(repository, "feature", base="elsewhere")
     await told.rest()
     assert told.check(repository, head, "elsewhere").conclusion == "success"
     assert told.check(repository, head).conclusion == "action_required"
@@ -89,12 +97,9 @@ async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -
 
 async def test_another_pull_request_of_this_head_into_a_branch_that_requires_the_check(told: Story) -> None:
     """There it is said under the same name, so what holds one back holds the other back, too."""
-    repository, _, pull, head = await _opened(told, {CI: BOTH[CI]})
-    assert told.gates(pull) == ["protected_paths"]
-    alice = told.github.user("alice")
-    await alice.push(repository, "release", {"README.md": "# Other\n"}, base="main")
+    repository, alice, pull, head = await _opened_twice(told, "release")
     told.github.protect(repository, "release", [texts.CHECK_NAME])
-    await alice.open_pull_request(repository, "feature", base="release", draft=True)
+    await alice.open_pull_request(repository, "feature", base="release")
     await told.rest()
     assert told.check(repository, head).conclusion == "action_required"
     assert f"#{pull.number}" in (told.check(repository, head).summary or "")
