@@ -69,7 +69,7 @@ async def check(
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
-    notes = dict.fromkeys(report.note for report in reports if report.note)
+    notes = dict.fromkeys(filter(None, [*(report.note for report in reports), _in_other_encodings(usable)]))
     return ToolReport(
         head=tuple(finding for report in reports for finding in report.head),
         base=tuple(finding for report in reports for finding in report.base),
@@ -118,8 +118,7 @@ class _Run:
         findings = (*_one_syntax_error(head.findings), *unformatted)
         if head.is_all:
             broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
-            able = (path for path, file in self._files.items() if _is_utf8(file.head) and file.is_as_python_reads_it)
-            read, problem = frozenset(able) - broken, None
+            read, problem = frozenset(path for path, file in self._files.items() if _can_read(file)) - broken, None
         else:  # which files it came to is not said
             read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
         return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
@@ -247,13 +246,21 @@ def _entries(printed: bytes) -> list[dict[str, Any]]:
         raise ToolError("ruff's answer could not be read.") from None
 
 
-def _is_utf8(content: bytes) -> bool:
-    """Whether ruff can read a file: one in another encoding it passes over, whatever the file says of itself."""
+def _can_read(file: Subject) -> bool:
+    """Whether ruff reads what Python does: a file that is not UTF-8 it passes over, whatever that says of itself."""
     try:
-        content.decode()
+        file.head.decode()
     except UnicodeDecodeError:
         return False
-    return True
+    return file.is_as_python_reads_it
+
+
+def _in_other_encodings(files: Sequence[Subject]) -> str | None:
+    odd = [file.path for file in files if not _can_read(file)]
+    if not odd:
+        return None
+    named = ", ".join(odd[:3]) + (f" and {len(odd) - 3} more" if odd[3:] else "")
+    return f"Not read by ruff, being in another encoding than UTF-8, or saying so: {named}."
 
 
 class _NotAccepted(Exception):
