@@ -68,14 +68,20 @@ async def _settle(
     wanted = _said(first.body, remark, {finding.id for finding in over}, review)
     if wanted is not None:
         await services.publisher.edit_remark(run, first.id, wanted)
-    stands = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
-    if stands and thread.is_resolved and thread.resolved_by in {None, first.author_id}:
-        await services.host.unresolve_thread(run.repository, thread.id)
+    if thread.is_resolved and thread.resolved_by in {None, first.author_id}:
+        await _open_again(services, run, review, thread, remark)
     if not over or not _is_own(thread):
         return []
     if len(over) == len(remark) and not thread.is_resolved:
         await services.host.resolve_thread(run.repository, thread.id)
     return [finding.id for finding in over]
+
+
+async def _open_again(services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark) -> None:
+    """Open a thread that Forge resolved if something of it stands, also by what was dismissed since the review."""
+    stands = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
+    if stands - set(await dismissals.among(services.database, run.repository, stands)):
+        await services.host.unresolve_thread(run.repository, thread.id)
 
 
 def _said(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:

@@ -5,7 +5,8 @@ import re
 from dbos import DBOS
 from inline_snapshot import snapshot
 
-from memory import runs
+from memory import checkpoints, runs
+from pipeline import threads
 from safety.quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
@@ -180,6 +181,23 @@ async def test_what_comes_back_opens_the_thread_that_forge_resolved(told: Story)
         assert comment.thread.resolved_by is not None
         assert comment.thread.resolved_by.login == "carol"
     told.thread_answers(pull, comment)
+
+
+async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(told: Story) -> None:
+    """The run settles with the review it drew, and a person dismissed since."""
+    _, _, carol, pull, _ = await _reviewed(told)
+    [comment] = told.comments(pull)
+    services, [row] = told.forge.services, await told.runs()
+    run = await runs.get(services.database, row.id)
+    assert run is not None
+    drawn = await checkpoints.load_review(services.database, run)
+    assert drawn is not None
+    await carol.reply(comment, "/forge dismiss it is set elsewhere")
+    await told.rest()
+    told.thread_answers(pull, comment)
+    assert comment.thread.resolved
+    await threads.settle(services, run, drawn)
+    assert comment.thread.resolved
 
 
 async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(told: Story) -> None:
