@@ -18,6 +18,7 @@ import migrations
 from bot.clock import SystemClock
 from bot.diagnosis import Condition, Finding, broken, note, well
 from bot.doctor_github import github
+from bot.doctor_linters import linters
 from bot.doctor_models import models
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
@@ -71,6 +72,8 @@ async def _findings(*, ask: bool) -> AsyncGenerator[Finding]:
     yield await _tools()
     yield await database(settings)
     yield await _disk(settings)
+    if (named := await linters(settings)) is not None:
+        yield named
     async with _host(settings) as host:
         async for finding in github(settings, host, needed()):
             yield finding

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from domain.runs import RepositoryRef
 from memory.database import Database, upsert
@@ -46,6 +46,12 @@ async def last_valid(database: Database, scope: Scope) -> LastValid | None:
     async with database.transaction() as session:
         row = await session.get(ConfigurationRow, scope.name)
         return None if row is None else LastValid(row.sha, row.content)
+
+
+async def everything(database: Database) -> Sequence[Mapping[str, JsonValue]]:
+    """What each last valid version said, of repositories and of organisations."""
+    async with database.transaction() as session:
+        return [row.content for row in await session.scalars(select(ConfigurationRow))]
 
 
 async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, JsonValue]) -> None:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from pydantic import JsonValue
 from rich.console import Console
 
 from bot import doctor
 from bot.diagnosis import Condition
 from bot.doctor_github import timed
+from memory import configurations
+from memory.configurations import Scope
+from memory.database import Database
 from simulator import Simulator
 from tests.databases import Backend, drop, fresh
 from tests.provider import KEY, Provider, Reply, fails, says, serving
@@ -142,6 +146,27 @@ async def test_a_price_that_nobody_knows(github: Simulator, monkeypatch: pytest.
     monkeypatch.setenv("FORGE_FAST_MODEL", "anthropic:claude-none-such-9")
     told = (await _examined(github, monkeypatch))[1]
     assert "✓ model: anthropic:claude-none-such-9, whose price is not known, so it counts as the dearest" in told
+
+
+async def test_linters_that_are_not_installed(
+    github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = fresh("sqlite", tmp_path)
+    database = Database(url)
+    monkeypatch.setenv("FORGE_DATABASE_URL", url)
+    assert "linters:" not in (await _examined(github, monkeypatch))[1]
+    listed: list[JsonValue] = [{"name": "own", "run": "./bin/lint"}, {"name": "shell", "run": ["sh", "-c", "x"]}]
+    await configurations.keep(database, Scope("repository 1", 1, False), "a", {"review": {"linters": listed}})
+    assert "✓ linters: all programs that configurations name are there (1)" in (await _examined(github, monkeypatch))[1]
+
+    listed.append({"name": "notes", "run": "no-such-linter --sarif"})
+    await configurations.keep(database, Scope("organisation 1", 1, True), "b", {"review": {"linters": listed}})
+    await database.close()
+    Path(".github").mkdir()
+    Path(".github/forge.yml").write_text("review: {linters: [{name: a, run: /opt/none-such}]}\n")
+    told = (await _examined(github, monkeypatch))[1]
+    assert "! linters: 2 of 3 programs that configurations name are not in " in told
+    assert ": /opt/none-such, no-such-linter\n" in told
 
 
 async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
