@@ -92,7 +92,8 @@ Wherever files are named, these work, and a pattern matches a path as a whole, f
 | `{{a,b}}` | `a` or `b`; may hold other patterns and further braces |
 | `[abc]`, `[a-z]`, `[!abc]` | one of these characters; one that is none of them |
 
-Braces without a comma and brackets also match as they are written: `app/[id]/page.tsx` finds the folder `[id]`. A
+Braces without a comma and brackets also match as they are written: `app/[id]/page.tsx` finds the folder `[id]`; in
+`review.paths.exclude` brackets without a range match only so. A
 pattern may stand for {globs.MOST} plain ones at most. `secrets` is a file of that name; all that a folder holds is
 `secrets/**`. Patterns cannot be negated, and large and small letters differ. What could match nothing (`secrets/`,
 `./a`, `/a`, `{{}}`, an open bracket) is a mistake on its line.

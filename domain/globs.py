@@ -14,6 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FEW = 2  # wildcards that a regular expression may hold before the time it takes could explode
 _INNERMOST = re.compile(r"\{([^{}]+)\}")
 _BRACKETS = re.compile(r"\[[^\[\]/]+\]")
+_RANGES = re.compile(r"\[[!^].+\]|\[(?:[0-9]-[0-9]|[a-z]-[a-z]|[A-Z]-[A-Z]|[^A-Za-z0-9])+\]", re.DOTALL)
 _ITSELF = {"{": "\x01", "}": "\x02"}  # a brace that stands for itself; no pattern holds a control character
 _AS_WRITTEN = str.maketrans({mark: brace for brace, mark in _ITSELF.items()})
 
@@ -72,6 +73,14 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
     return any(_matches(path, parts) for pattern in patterns for parts in alternatives(pattern))
 
 
+def permits(path: str, patterns: Iterable[str]) -> bool:
+    """The same for a list that permits or leaves out, where what was not meant must not match.
+
+    Brackets count as what is written, unless they hold ranges or leave characters out: ``[id]`` is a folder.
+    """
+    return any(_matches(path, parts) for pattern in patterns for parts in _as_written(pattern))
+
+
 def matches_by_name(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches a pattern that ends in a suffix or in a file name: ``**/*.js``, not ``src/**``."""
     return any(_names_a_kind(parts) and _matches(path, parts) for each in patterns for parts in alternatives(each))
@@ -92,6 +101,16 @@ def alternatives(pattern: str) -> tuple[Parts, ...]:
     named ``[id]`` and ``{{name}}``, and a pattern that protects must not miss what was meant.
     """
     return tuple(dict.fromkeys(islice(_plain(pattern), MOST)))
+
+
+@lru_cache(maxsize=1000)
+def _as_written(pattern: str) -> tuple[Parts, ...]:
+    plain = islice(_without_braces(pattern), MOST)
+    return tuple(dict.fromkeys(sum(map(_one_reading, _TOKENS.findall(each)), ()) for each in plain))
+
+
+def _one_reading(token: str) -> Parts:
+    return tuple(token) if _is_class(token) and not _RANGES.fullmatch(token) else (token,)
 
 
 def _plain(pattern: str) -> Iterator[Parts]:

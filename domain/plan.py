@@ -193,7 +193,7 @@ def _of_places(plan: Plan) -> Iterator[str]:
         for path in task.files:
             if wrong := _path_mistake(path):
                 yield f"The file {_quoted(path)} of {task.id} {wrong}."
-            elif not covers(plan.allowed_areas, path):
+            elif not globs.permits(path, as_globs(plan.allowed_areas)):
                 yield f"The file {_quoted(path)} of {task.id} lies outside allowed_areas."
             elif covers(forbidden, path.casefold()):
                 yield f"The file {_quoted(path)} of {task.id} lies inside forbidden_areas."

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from domain.configuration import Forks, Labels, Paths, ReviewSettings
-from domain.globs import matches
+from domain.globs import matches, permits
 from domain.pulls import PullRequest
 from domain.verdicts import Reason
 
@@ -73,7 +73,7 @@ def nothing_left(paths: Iterable[str], settings: ReviewSettings) -> Reason | Non
 
 def is_looked_at(path: str, paths: Paths) -> bool:
     """Whether the path filters let a file through."""
-    return matches(path, paths.include) and not matches(path, paths.exclude)
+    return matches(path, paths.include) and not permits(path, paths.exclude)
 
 
 def may_be_sent(path: str, settings: ReviewSettings) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.configuration import PathRule
 from domain.findings import Severity
-from domain.globs import matches
+from domain.globs import matches, permits
 from domain.patches import (
     EXECUTABLE,
     LIMITS,
@@ -149,7 +149,7 @@ class _Rules:
                 yield _unlocked(path, name, lock)
 
     def _planned(self, path: str, folded: str) -> Iterator[Violation]:
-        if self.allowed is not None and not matches(path, self.allowed):
+        if self.allowed is not None and not permits(path, self.allowed):
             message = f"The plan allows changes in {_list(self.areas.allowed)} only."
             advice = "Leave the file alone, or end the task and say why the plan has to allow it."
             yield violation(path, "allowed_areas", Severity.error, message, advice)

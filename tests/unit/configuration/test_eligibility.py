@@ -4,7 +4,7 @@ import pytest
 
 from domain.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
 from domain.pulls import PullRequest
-from safety.eligibility import asks_for_run, exclusion, may_be_sent, needs_ok, nothing_left
+from safety.eligibility import asks_for_run, exclusion, is_looked_at, may_be_sent, needs_ok, nothing_left
 
 HERE, FORK = 1, 2
 _PULL = PullRequest(
@@ -115,3 +115,9 @@ def test_labels_are_compared_as_github_does() -> None:
     assert asks_for_run("Forge", Configuration().labels)
     assert not asks_for_run("forge-it", Configuration().labels)
     assert asks_for_run("go", Labels(run="Go"))
+
+
+def test_a_folder_named_in_brackets_leaves_out_no_other() -> None:
+    paths = Paths(exclude=("app/[id]/**",))
+    assert not is_looked_at("app/[id]/page.tsx", paths)
+    assert is_looked_at("app/i/page.tsx", paths)

@@ -13,6 +13,7 @@ from domain.globs import (
     matches,
     matches_by_name,
     mistake,
+    permits,
     readable,
 )
 
@@ -114,6 +115,32 @@ def test_what_matches_something_is_none(pattern: str) -> None:
 )
 def test_what_can_be_read_of_a_pattern_with_a_mistake(pattern: str, meant: list[str]) -> None:
     assert readable(pattern) == meant
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "permitted"),
+    [
+        ("app/[id]/**", "app/[id]/x.py", True),
+        ("app/[id]/**", "app/i/x.py", False),
+        ("app/[[...slug]]/**", "app/[[...slug]]/a/b.ts", True),
+        ("app/[post-id]/**", "app/s/x.py", False),
+        ("{a,[id]}/**", "i/x", False),
+        ("{a,[id]}/**", "a/x", True),
+        ("v[0-9].[0-9]/*", "v1.2/x", True),
+        ("[A-Za-z_]/*", "q/x", True),
+        ("[!ab].py", "c.py", True),
+        ("[!ab].py", "a.py", False),
+        ("**/*.{js,ts}", "a/b.ts", True),
+    ],
+)
+def test_what_permits_means_what_is_written(pattern: str, path: str, permitted: bool) -> None:
+    assert permits(path, [pattern]) == permitted
+    assert matches(path, [pattern]) >= permitted
+
+
+@given(st.text("a/*{},[]-!^", max_size=12), st.text("a/{}[]-!^", max_size=8))
+def test_what_permits_never_matches_more(pattern: str, path: str) -> None:
+    assert matches(path, [pattern]) >= permits(path, [pattern])
 
 
 @given(st.text("a/*{},[]-!^", max_size=12))

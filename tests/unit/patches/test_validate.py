@@ -46,6 +46,8 @@ def test_nothing_is_wrong_with_an_ordinary_change() -> None:
 @pytest.mark.parametrize(
     ("allowed", "path", "is_allowed"),
     [
+        (("app/[id]",), "app/[id]/x.py", True),
+        (("app/[id]",), "app/i/x.py", False),
         (None, "anything", True),
         ((), "src/a.py", False),
         (("src/**",), "src/deep/x.py", True),
