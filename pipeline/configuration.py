@@ -1,12 +1,13 @@
 """Decides which configuration holds for a repository: its file, the last valid one, the organisation's, or a preset."""
 
+import asyncio
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
@@ -20,6 +21,9 @@ from memory import configurations
 from memory.configurations import Scope
 from memory.database import Database
 from pipeline.yaml_file import Path, Tree, read
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 PATH = config_texts.PATH
 ORGANISATION = ".github"
@@ -119,8 +123,7 @@ async def load(
     :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
     :raises DatabaseUnavailable: if the last valid version cannot be kept or found.
     """
-    content = await host.file_content(repository, PATH)
-    above = await _organisation(host, database, repository)
+    content, above = await _both(host.file_content(repository, PATH), _organisation(host, database, repository))
     below = _CONSERVATIVE if above.values is None and above.problem else above.values or NOTHING
     own = await _held(database, configurations.of_repository(repository), content, below)
     held = guarded(guarded(capped(_composed(own, below), ceilings or {}), above.protects), own.protects)
@@ -153,6 +156,13 @@ def of_checkout(content: bytes | None) -> Loaded:
     protects = protecting(parsed.values)
     problem = config_texts.not_used(parsed.mistakes, None) + config_texts.still_holds(protects)
     return Loaded(guarded(conservative(), protects), Source.preset, problem)
+
+
+async def _both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """The answers of two questions that are asked side by side; neither is left behind where one fails."""
+    first, second = asyncio.ensure_future(one), asyncio.ensure_future(other)
+    await asyncio.gather(first, second, return_exceptions=True)
+    return first.result(), second.result()
 
 
 async def _organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _Held:

@@ -1,5 +1,6 @@
 """Which configuration holds: the file, its last valid version, the organisation's, or a preset."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from domain.configuration import Configuration, Preset, Reads
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
 from domain.presets import build
+from domain.runs import RepositoryRef
 from memory import configurations
 from memory.database import Database
 from pipeline.configuration import Loaded, Source, load, of_checkout, parse, stored
@@ -19,6 +21,25 @@ async def test_no_file_means_standard(database: Database) -> None:
     host = Files()
     assert await load(host, database, SHOP) == Loaded(Configuration(), Source.preset)
     assert host.asked == [("acme/shop", None), ("acme/.github", None)]  # of the default branch, nothing else
+
+
+class Together(Files):
+    """Answers only once both files were asked for: each answer of GitHub takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__(shop="review: {drafts: true}\n")
+        self._both = asyncio.Event()
+
+    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
+        answer = await super().file_content(repository, path, ref)
+        if len(self.asked) > 1:
+            self._both.set()
+        await asyncio.wait_for(self._both.wait(), 5)
+        return answer
+
+
+async def test_both_files_are_asked_for_at_once(database: Database) -> None:
+    assert (await load(Together(), database, SHOP)).configuration.review.drafts
 
 
 async def test_the_file_holds(database: Database) -> None:
