@@ -12,7 +12,7 @@ class Seen(BaseModel):
     """What an event carried of its issue or pull request; None where it did not say.
 
     :param updated_at: when it was last changed, to the second.
-    :param head_sha: of a pull request.
+    :param head_sha: of a pull request, as the two below.
     :param wording: of an issue; see :func:`domain.issues.wording`.
     """
 
@@ -22,6 +22,7 @@ class Seen(BaseModel):
     is_open: bool | None = None
     head_sha: str | None = None
     is_draft: bool | None = None
+    base_ref: str | None = None
     wording: str | None = None
 
 
@@ -33,8 +34,8 @@ def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
     """
     if live.updated_at is not None and live.updated_at != seen.updated_at:
         return live.updated_at < seen.updated_at
-    told = {"is_open": seen.is_open, "head_sha": seen.head_sha, "is_draft": seen.is_draft}
-    return any(value is not None and getattr(live, name, value) != value for name, value in told.items())
+    told = seen.model_dump(include={"is_open", "head_sha", "is_draft", "base_ref"}, exclude_none=True)
+    return any(getattr(live, name, value) != value for name, value in told.items())
 
 
 def is_edited(live: Issue, seen: Seen | None) -> bool:

@@ -78,15 +78,21 @@ class Commit(View):
     sha: Sha
 
 
+class Base(View):
+    ref: str
+
+
 class PullSubject(Subject):
     """What events carry of every pull request."""
 
     head: Commit
+    base: Base | None = None
     draft: bool | None = None
 
     def seen(self) -> Seen | None:
         known = super().seen()
-        return known and known.model_copy(update={"head_sha": self.head.sha, "is_draft": self.draft})
+        base = None if self.base is None else self.base.ref
+        return known and known.model_copy(update={"head_sha": self.head.sha, "is_draft": self.draft, "base_ref": base})
 
 
 class RepositoryEvent(View):

@@ -16,11 +16,11 @@ from domain.ids import new_id
 from domain.memories import Archived, Kind, Memory, Origin, Use, learned
 from domain.redaction import outgoing
 from domain.replies import Dismissal
-from domain.runs import RepositoryRef
+from domain.runs import RepositoryRef, Run
 from domain.spots import Spot
 from memory import crowding, ledger, memories
 from memory.database import Database
-from memory.tables import DismissalRow, FindingRow
+from memory.tables import DismissalRow, FindingRow, RunRow
 
 
 async def add(
@@ -156,6 +156,18 @@ async def _undo(
 def _cause(fingerprint: str) -> str:
     """What doubts the memories behind a finding, however often it is dismissed."""
     return f"dismissal of {fingerprint}"
+
+
+async def judged_during(database: Database, run: Run) -> bool:
+    """Whether a finding of its pull request was dismissed, or a dismissal taken back, since the run was admitted."""
+    began = select(RunRow.created_at).where(RunRow.id == run.id).scalar_subquery()
+    query = select(DismissalRow.id).where(
+        DismissalRow.repository_id == run.repository.id,
+        DismissalRow.number == run.number,
+        or_(DismissalRow.created_at >= began, DismissalRow.undone_at >= began),
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
 
 
 async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:

@@ -124,6 +124,14 @@ async def by_comment(database: Database, repository_id: int, number: int) -> dic
     return {comment: tuple(sorted(found, key=lambda each: each.weight)) for comment, found in carried.items()}
 
 
+async def are_being_placed(database: Database, repository_id: int, number: int) -> bool:
+    """Whether a finding was posted of which no comment is known: GitHub may not show it yet."""
+    query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.id)
+    query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
+
+
 async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
     """Remember which comment carries which finding.
 

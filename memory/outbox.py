@@ -1,6 +1,6 @@
 """The outbox: one row per write to GitHub, claimed under the pull request's fencing token (DESIGN invariant 2)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -137,6 +137,24 @@ async def was_approved(database: Database, repository_id: int, number: int) -> b
     )
     async with database.transaction() as session:
         return await session.scalar(query.limit(1)) is not None
+
+
+async def approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
+    """The reviews by which Forge is known to have approved a pull request → the run that did."""
+    query = (
+        select(OutboxRow.remote_id, OutboxRow.run_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.number == number,
+            OutboxRow.step.startswith(APPROVAL, autoescape=True),
+            OutboxRow.kind != _WITHDRAWAL,
+            OutboxRow.state == "done",
+        )
+        .order_by(OutboxRow.id)
+    )
+    async with database.transaction() as session:
+        return {review_id: run_id for review_id, run_id in await session.execute(query) if review_id is not None}
 
 
 async def withdrawn(database: Database, run: Run, review_id: int, now: datetime) -> None:

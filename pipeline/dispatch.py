@@ -198,7 +198,7 @@ class Dispatch:
         """Take note of what somebody let be known without asking for anything."""
         match command:
             case NoteThread():
-                outcome = await self._journal.step("note the thread", lambda: note(self._services, self._guid, command))
+                outcome = await self._noted(command)
                 await self.go_on(command.repository, command.number, is_judged=True)
                 await self._weigh(command.repository, command.number)
                 return str(outcome)
@@ -210,6 +210,12 @@ class Dispatch:
                 return await self._read_memory_file(command)
             case ChecksEnded():
                 return await checks_ended(self._services, self._journal, command, self._guid)
+
+    async def _noted(self, command: NoteThread) -> JsonValue:
+        async def look(root: int | None) -> JsonValue:
+            return await note(self._services, self._guid, command, is_early=root is not None)
+
+        return await caught_up(self._services, self._journal.step, "note the thread", look, command.root)
 
     async def review(self, command: ReviewPullRequest, may: May = asked_before) -> str:
         """Admit a run on the live head, unless this head was reviewed before; what became of it."""

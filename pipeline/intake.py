@@ -146,7 +146,7 @@ class _Gathering:
 
     def insert(self) -> None:
         for insert, rows in self._inserts.values():
-            self._connection.execute(insert, rows)
+            self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
 
 
 def _work(guid: str) -> EnqueueOptions:

@@ -18,8 +18,8 @@ from domain.remarks import Remark
 from domain.review import Conclusion, Decision, Review
 from domain.runs import Phase, ReasonCode, Run, RunState, Trigger
 from domain.texts import CheckText
-from memory import checkpoints, findings, gates, ladder, runs
-from pipeline import acting, signals, threads
+from memory import checkpoints, dismissals, findings, gates, ladder, runs
+from pipeline import acting, reconclude, signals, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
 from pipeline.catching_up import caught_up
@@ -85,6 +85,8 @@ class ReviewRun(Running):
         if not is_last:
             await self._note_comments(settings, posted)
         ended = await self._end(outcome)
+        if await self._journal.does("what was judged as a review ended is heeded"):
+            await self._journal.step("was it judged meanwhile", self._heed)
         if is_last:
             await self._note_comments(settings, posted)
         await self._settle_threads(settings, gone)
@@ -127,6 +129,13 @@ class ReviewRun(Running):
         if state is RunState.completed:
             await acting.begin(self._run.id)
         return reason.value or state.value
+
+    async def _heed(self) -> JsonValue:
+        """Say what people judged while the verdict was on its way; until a run is over, its check is left to it."""
+        if await dismissals.judged_during(self._services.database, self._run):
+            where, cause = (self._run.repository, self._run.number), self._journal.workflow_id
+            await reconclude.check(self._services, *where, cause, anew=False)
+        return None
 
     async def _finish(self, state: RunState, reason: ReasonCode) -> JsonValue:
         if state is RunState.completed:

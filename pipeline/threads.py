@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from domain import replies, texts
 from domain.commands import NoteThread
 from domain.conversation import ReviewThread
-from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.errors import Behind, Forbidden, NotFound, Unprocessable
 from domain.findings import Category, Finding, Severity
 from domain.neutral import suggestion
 from domain.remarks import Remark
@@ -136,11 +136,17 @@ def _is_same(one: Finding, other: Finding) -> bool:
     return one.fingerprint == other.fingerprint or (one.is_credential and one.trail == other.trail)
 
 
-async def note(services: Services, guid: str, command: NoteThread) -> JsonValue:
-    """What a person says by resolving a thread, or by opening it again; what became of it."""
+async def note(services: Services, guid: str, command: NoteThread, *, is_early: bool) -> JsonValue:
+    """What a person says by resolving a thread, or by opening it again; what became of it.
+
+    :param is_early: it may be looked at again.
+    :raises Behind: if it is, and GitHub has not shown yet which comment carries which finding.
+    """
     carried = await findings.by_comment(services.database, command.repository.id, command.number)
     remark = carried.get(command.root)
     if remark is None:
+        if is_early and await findings.are_being_placed(services.database, command.repository.id, command.number):
+            raise Behind("It is not known yet what this thread is about.", "Forge looks again.")
         return "not a thread of a finding"
     refused = await _refusal(services, command)
     if refused is not None:

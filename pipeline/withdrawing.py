@@ -1,5 +1,6 @@
 """Takes Forge's own approvals back: of a head that is not the newest, of another base, of a verdict that changed."""
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import structlog
@@ -23,7 +24,7 @@ async def withdraw(services: Services, run: Run, *, all_of_them: bool = False) -
     """
     if not await outbox.was_approved(services.database, run.repository.id, run.number):
         return
-    for given in await services.host.approvals(run.repository, run.number):
+    for given in await _given(services, run):
         if not given.is_dismissed and (all_of_them or not is_of(given, services, run)):
             await halts.require_none(services.database)
             await _dismiss(services, run, given)
@@ -54,6 +55,23 @@ async def withdraw_if_lost(services: Services, run: Run) -> None:
         return
     await withdraw(services, run, all_of_them=True)
     raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+
+
+async def _given(services: Services, run: Run) -> Sequence[Approval]:
+    """The approvals of a pull request, also one that GitHub does not show yet."""
+    shown = await services.host.approvals(run.repository, run.number)
+    where = (services.database, run.repository.id, run.number)
+    known, taken_back = await outbox.approvals(*where), await outbox.taken_back(*where)
+    unseen = known.keys() - {each.id for each in shown} - set(taken_back)
+    given_by = {review_id: await runs.get(services.database, known[review_id]) for review_id in sorted(unseen)}
+    return [
+        *shown,
+        *(
+            Approval(id=review_id, head_sha=by.head_sha, body=approval_marker(services, by), is_dismissed=False)
+            for review_id, by in given_by.items()
+            if by is not None
+        ),
+    ]
 
 
 async def _dismiss(services: Services, run: Run, given: Approval) -> None:

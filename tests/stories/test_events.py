@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from sqlalchemy import select
 
 from domain import texts
@@ -9,7 +10,7 @@ from domain.events import EventType
 from memory import ledger
 from memory.tables import DismissalRow
 from simulator.state import CheckRun, PullRequest
-from tests.stories.driver import PATIENCE, Story
+from tests.stories.driver import LAG, PATIENCE, Story
 from tests.threats.meanwhile import after_first_write
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
@@ -47,6 +48,7 @@ async def test_a_label_on_a_pull_request_asks_for_a_review(told: Story) -> None:
     assert len(await told.runs()) == 2
 
 
+@pytest.mark.skipif(bool(LAG), reason="the review is over before GitHub shows that it is a draft again")
 async def test_back_to_a_draft(told: Story) -> None:
     """What is under way makes way where drafts are left out; a verdict that is there stands."""
     repository, alice = told.repository({"app.py": "print()\n"})
@@ -118,6 +120,7 @@ async def test_a_merge_queue_while_it_is_reviewed_again(told: Story) -> None:
     told.answers(pull)
 
 
+@pytest.mark.skipif(bool(LAG), reason="it holds the verdict back until the comment is known, which comes after it")
 async def test_a_dismissal_while_the_verdict_is_written(told: Story) -> None:
     """A finding that is dismissed while its run ends does not block."""
     repository, alice = told.repository({"app.py": APP})

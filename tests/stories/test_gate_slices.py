@@ -110,6 +110,7 @@ async def test_a_reader_grants_nothing(read: Story, model: ScriptedModel) -> Non
     dave = scene.somebody("dave", "read")
     for words in ("/forge continue 50it", "/forge accept", "/forge approve guard"):
         assert "needs the role write; `dave` has read" in await scene.says(dave, words)
+        read.clock.move(minutes=61)  # an account without a role is told once an hour
     await scene.presses(dave, "approve", "guard")
     assert read.gates(scene.pull) == ["guard"]
     assert len(model.calls) == 1
@@ -176,6 +177,7 @@ async def test_a_run_that_a_person_takes_up_again_holds_to_what_is_configured_th
     services, run = read.forge.services, (await read.runs())[0].as_run()
     await scene.alice.push(scene.repository, "main", {".github/forge.yml": "review: {max_comments: 3}\n"})
     await read.rest()
+    await read.shown()
     assert (await began_with(services, run)).configuration.review.max_comments == 25
     await begin_anew(services, run)
     assert (await began_with(services, run)).configuration.review.max_comments == 3
