@@ -6,6 +6,7 @@ from domain import texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
+from tests.stories.test_acting import BROKEN, approvals, approved
 
 LAG = 0.6  # seconds; the tests look for three
 BEFORE, AFTER, LATER = ({"app.py": f"print({number})\n"} for number in range(3))
@@ -49,6 +50,17 @@ async def test_t_w15_draft_before(told: Story) -> None:
     await alice.mark_ready(pull)
     await told.rest()
     assert told.check(repository, pull.head_sha).title != "Not reviewed"
+
+
+async def test_t_w15_base_before(told: Story) -> None:
+    """A pull request that got another base is reviewed for that one, and an approval for the other is taken back."""
+    repository, alice, pull = await approved(told)
+    await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
+    told.github.protect(repository, "next", ["never"], approvals=1)
+    await alice.edit_base(pull, "next")
+    await told.rest()
+    assert told.check(repository, pull.head_sha, "next").status == "completed"
+    assert approvals(told, pull) == []
 
 
 async def test_t_w15_open_before(told: Story) -> None:
