@@ -117,15 +117,19 @@ class Publisher:
         """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
 
         A write of that run which is on its way may reopen the check, so the run itself closes it once more at its end.
-        A run that showed none yet gets one, unless nobody looks at its head any more.
+        A run that showed none yet gets one, unless nobody looks at its head any more. GitHub may not show yet the one
+        that it was given a moment ago.
         """
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
+        check_id = await outbox.remote_id(self.database, run.id, _OPENED, "check") if found is None else found.id
         ended = await runs.get(self.database, run.id) or run
-        if found is None:
-            is_said = ended.reason in _OVER
-        else:  # a verdict that came before the merge stands
-            lasts = ended.state is RunState.failed or ended.reason is ReasonCode.closed
+        lasts = ended.state is RunState.failed or ended.reason is ReasonCode.closed
+        if found is not None:  # a verdict that came before the merge stands
             is_said = found.conclusion == Conclusion.cancelled or (found.is_completed and lasts)
+        elif check_id is not None:
+            is_said = lasts and await outbox.is_done(self.database, run.id, CONCLUDED, "check")
+        else:
+            is_said = ended.reason in _OVER
         if is_said:
             return
         if ended.state is RunState.failed:
@@ -133,8 +137,8 @@ class Publisher:
         else:
             conclusion, text = Conclusion.cancelled, texts.cancelled(ended.reason)
         check = _check(run, "completed", text, conclusion)
-        if found is not None:
-            await self.host.update_check_run(run.repository, found.id, check)
+        if check_id is not None:
+            await self.host.update_check_run(run.repository, check_id, check)
             return
         with suppress(Superseded):  # then whoever took over shows one
             await self.opened(run, _OPENED, check)
