@@ -207,7 +207,8 @@ async def test_twenty_at_once(tmp_path: Path) -> None:
             repository, alice = told.repository({"app.py": APP})
             waiting, carol = await at_gate(told, "octo-org/quiet")
             for number in range(AT_ONCE):
-                await alice.push(repository, f"b{number}", files, base="main")
+                each = {"app.py": f"{files['app.py']}# {number}\n"}  # heads of their own: one check is of one head
+                await alice.push(repository, f"b{number}", each, base="main")
             flood = asyncio.create_task(flooded(told, alice, repository))
             await asyncio.sleep(2)
             green, both = await approved(told, waiting, carol)
