@@ -10,7 +10,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from domain import config_texts, gate_texts, replies, texts
-from domain.checks import Annotation, Button, CheckRun
+from domain.checks import Annotation, Button, CheckRun, CheckRunRef
 from domain.commands import ObeyComment
 from domain.conversation import CommentKind
 from domain.errors import (
@@ -123,13 +123,7 @@ class Publisher:
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
         check_id = await outbox.remote_id(self.database, run.id, _OPENED, "check") if found is None else found.id
         ended = await runs.get(self.database, run.id) or run
-        lasts = ended.state is RunState.failed or ended.reason is ReasonCode.closed
-        if found is not None:  # a verdict that came before the merge stands
-            is_said = found.conclusion == Conclusion.cancelled or (found.is_completed and lasts)
-        elif check_id is not None:
-            is_said = lasts and await outbox.is_done(self.database, run.id, CONCLUDED, "check")
-        else:
-            is_said = ended.reason in _OVER
+        is_said = ended.reason in _OVER if check_id is None else await self._says_it(ended, found)
         if is_said:
             return
         if ended.state is RunState.failed:
@@ -142,6 +136,19 @@ class Publisher:
             return
         with suppress(Superseded):  # then whoever took over shows one
             await self.opened(run, _OPENED, check)
+
+    async def _says_it(self, ended: Run, found: CheckRunRef | None) -> bool:
+        """Whether the check of a run that ended says so; a verdict that came before the merge stands.
+
+        :param found: None where GitHub does not show it yet.
+        """
+        if found is None:
+            is_completed = await outbox.is_done(self.database, ended.id, CONCLUDED, "check")
+        else:
+            is_completed = found.is_completed
+            if found.conclusion == Conclusion.cancelled:
+                return True
+        return is_completed and (ended.state is RunState.failed or ended.reason is ReasonCode.closed)
 
     async def retire(self, run: Run, base: str) -> None:
         """Complete the check of a verdict on a merge into another branch, which ``base`` took the place of."""

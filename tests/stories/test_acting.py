@@ -456,7 +456,8 @@ async def test_an_approval_is_of_one_base(told: Story) -> None:
     assert approvals(told, pull) == []
 
 
-async def test_an_approval_falls_with_its_verdict(told: Story) -> None:
+async def questioned(told: Story) -> tuple[User, PullRequest]:
+    """A pull request that Forge approved, and about which a gate was asked since; who may answer it."""
     repository, _, pull = await approved(told)
     carol = told.github.user("carol")
     repository.rules.clear()
@@ -466,6 +467,11 @@ async def test_an_approval_falls_with_its_verdict(told: Story) -> None:
     await rest(told)
     told.answers(pull)
     assert told.gates(pull) == ["look"]
+    return carol, pull
+
+
+async def test_an_approval_falls_with_its_verdict(told: Story) -> None:
+    _, pull = await questioned(told)
     assert approvals(told, pull) == []
 
 
@@ -510,14 +516,7 @@ async def test_what_forge_took_back_it_gives_again(told: Story) -> None:
 
 
 async def test_what_fell_with_its_verdict_is_given_again_with_the_next(told: Story) -> None:
-    repository, _, pull = await approved(told)
-    carol = told.github.user("carol")
-    repository.rules.clear()
-    gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
-    await carol.push(repository, "main", {".github/forge.yml": gate})
-    await carol.comment(pull, "/forge review full")
-    await rest(told)
-    told.gates(pull)
+    carol, pull = await questioned(told)
     assert approvals(told, pull) == []
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve look")
