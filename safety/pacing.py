@@ -17,7 +17,7 @@ PER_HOUR = 500
 LARGEST_BURST = 20
 CONTENT_INTERVAL = timedelta(seconds=10)
 CONTENT_BURST = PER_HOUR - int(timedelta(hours=1) / CONTENT_INTERVAL)
-RESERVED = 0.5  # of a burst: what only informs leaves that much to what somebody waits for
+RESERVED = 0.8  # of a burst: what only informs leaves that much to what somebody waits for
 
 
 @dataclass(frozen=True)

@@ -68,18 +68,18 @@ def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problems: 
         if found["head"] is None:
             unparsed.append(file.path)
             continue
+        head += _findings(file.path, found["head"], len(file.head_lines))
+        base += _findings(file.path, found["base"] or [], len(file.base_lines))
+        if found["base"] is None:
+            unread.add(file.path)
         if max(len(head), len(base)) > MOST_TAKEN_IN:
             problems.append(TOO_MANY)
             break
-        head += _findings(file.path, found["head"], len(file.head_lines))
-        base += _findings(file.path, found["base"] or [], len(file.base_lines))
         if file.is_as_python_reads_it:
             read.add(file.path)
-        if found["base"] is None:
-            unread.add(file.path)
     return ToolReport(
-        tuple(head),
-        tuple(base),
+        tuple(head[:MOST_TAKEN_IN]),
+        tuple(base[:MOST_TAKEN_IN]),
         frozenset(unread),
         tuple(unparsed),
         files,

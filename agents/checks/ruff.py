@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import io
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, cast
 from agents.checks.fixes import Edit, whole_lines
 from agents.checks.ruff_settings import RuffSettings, settings_for, without_configuration
 from agents.checks.silencing import PYLINT
-from agents.checks.subject import BASE, HEAD, Subject, ToolReport, can_be_written
+from agents.checks.subject import BASE, HEAD, MOST_TAKEN_IN, Subject, ToolReport, can_be_written
 from agents.checks.words import bounded, message
 from domain.errors import ToolError
 from domain.findings import Category, Fix, Layer, RawFinding, Severity
@@ -142,7 +143,8 @@ class _Run:
         is_all = done.stdout.is_complete
         lines = io.BytesIO(done.stdout.data if is_all else done.stdout.head[: done.stdout.head.rfind(b"\n") + 1])
         found = (self._finding(side, entry) for line in lines for entry in _entries(b"[%b]" % line))
-        return _Listed(tuple(finding for finding in found if finding is not None), is_all)
+        kept = tuple(itertools.islice((finding for finding in found if finding is not None), MOST_TAKEN_IN + 1))
+        return _Listed(kept[:MOST_TAKEN_IN], is_all and len(kept) <= MOST_TAKEN_IN)
 
     async def _unformatted(self) -> tuple[RawFinding, ...]:
         """Files that were formatted before and no longer are, where the repository uses ruff."""

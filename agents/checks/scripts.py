@@ -28,12 +28,13 @@ async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
 def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problem: str | None) -> ToolReport:
     sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
     for file, answer in answers:
+        for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
+            sides[side] += [_finding(file.path, hit["rule"], hit["line"]) for hit in hits]
         if max(map(len, sides.values())) > MOST_TAKEN_IN:
             problem = " ".join([*filter(None, [problem]), TOO_MANY])
             break
-        for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
-            sides[side] += [_finding(file.path, hit["rule"], hit["line"]) for hit in hits]
-    return ToolReport(tuple(sides[HEAD]), tuple(sides[BASE]), files=files, problem=problem)
+    head, base = (tuple(sides[side][:MOST_TAKEN_IN]) for side in (HEAD, BASE))
+    return ToolReport(head, base, files=files, problem=problem)
 
 
 def _request(file: Subject) -> JsonValue:

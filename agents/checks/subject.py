@@ -10,8 +10,8 @@ from domain.changes import Change, ChangeStatus, ContentKind, FileChange, FileVe
 from domain.findings import RawFinding
 
 _LONGEST_PATH, _LONGEST_NAME = 1000, 250
-MOST_TAKEN_IN = 10_000
-"""Findings of one version that a tool in a worker may report; what is beyond is said, and asks for a person."""
+MOST_TAKEN_IN = 4_000
+"""Findings of one version that a tool may report; what is beyond is said, and asks for a person."""
 TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} things; what is beyond was not weighed."
 HEAD, BASE = "head", "base"
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import func, select
 
+from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY
 from agents.checks.toolbox import Toolbox
 from domain.configuration import Linter
 from domain.errors import Recovery
@@ -711,6 +712,22 @@ async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox:
         "b.py": ("ruff", "bandit"),
         ".github/workflows/b.yml": ("zizmor",),
     }
+
+
+@in_toolbox
+async def test_t_r14_no_tool_brings_more_than_can_be_weighed(toolbox: Toolbox) -> None:
+    """A file alone has more of them; the tool's report says that this is not all, which asks for a person."""
+    many = MOST_TAKEN_IN + 500
+    files: Versions = {
+        "app.py": (None, "exec(a)\n" * many),
+        "setup.sh": (None, "#!/bin/sh\n" + "curl https://example.com/x | sh\n" * many),
+    }
+    result = await checked(toolbox, files)
+
+    assert len(result.findings) + sum(layer.cut for layer in result.layers) <= 3 * MOST_TAKEN_IN
+    problems = {tool.tool: tool.problem or "" for layer in result.layers for tool in layer.tools}
+    assert "more than can be taken in" in problems["ruff"]
+    assert problems["bandit"] == problems["patterns"] == TOO_MANY
 
 
 async def test_t_r14_a_change_with_a_hundred_thousand_findings(told: Story) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from agents.checks.most import PER_FILE, PER_REVIEW, PER_TOOL, most_weighty
+from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY
 from agents.checks.toolbox import Toolbox
 from domain.findings import Category, Finding, Layer, Severity
 from domain.review import Decision, LayerReport, Risk, RiskLevel
@@ -67,7 +68,7 @@ def test_t_r14_what_is_left_out_is_never_approved(cut: int, decision: Decision) 
 async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox) -> None:
     """Else source that nobody came to would count as read, and could be approved (T-R13)."""
     undefined = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
-    unsafe = "import pickle\n" + "pickle.loads(b'')\n" * 4_000
+    unsafe = "import pickle\n" + "pickle.loads(b'')\n" * (MOST_TAKEN_IN // 2)
     few = await checked(toolbox, {"a.py": (None, "a = 1\n"), "z.py": (None, "z = 1\n")})
     many = await checked(toolbox, {"a.py": (None, undefined), "z.py": (None, "z = 1\n")})
     worse = await checked(
@@ -77,9 +78,9 @@ async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox
 
     assert few.read_by == {"a.py": ("ruff", "bandit"), "z.py": ("ruff", "bandit")}
     assert many.read_by == {"a.py": ("bandit",), "z.py": ("bandit",)}
-    assert [path for path, tools in worse.read_by.items() if "bandit" in tools] == ["a.py", "b.py", "c.py"]
+    assert [path for path, tools in worse.read_by.items() if "bandit" in tools] == ["a.py", "b.py"]
     problems = {tool.tool: tool.problem or "" for layer in (*many.layers, *worse.layers) for tool in layer.tools}
-    assert "more than 10,000" in problems["bandit"]
+    assert problems["bandit"] == TOO_MANY
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -47,8 +47,8 @@ def test_the_wait_is_exact() -> None:
     assert not turn(spent, STEADY, Importance.awaited, NOON + asked.wait, creates=False).wait
 
 
-def test_what_only_informs_leaves_half_of_the_burst() -> None:
-    assert len(made(STEADY, [0.0] * 50, Importance.informing)) == 10
+def test_what_only_informs_leaves_most_of_the_burst() -> None:
+    assert len(made(STEADY, [0.0] * 50, Importance.informing)) == 4
     assert len(made(STEADY, [0.0] * 50, Importance.tidying)) == 20
 
 
