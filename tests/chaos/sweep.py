@@ -22,6 +22,7 @@ SCENES: dict[str, type[Scene]] = {
     "planned": Planned,
 }
 
+ATTEMPTS = 3  # to reach a point
 _FINDING = re.compile(r"F-[A-Z2-7]{6}")
 
 
@@ -31,11 +32,13 @@ class Result:
 
     :param played: how often the scene was played.
     :param kills: how often a process was killed.
+    :param missed: points that were not reached, although they were tried again.
     :param wrong: what was not as it should be, and where.
     """
 
     played: int = 0
     kills: int = 0
+    missed: list[str] = field(default_factory=list[str])
     wrong: list[str] = field(default_factory=list[str])
 
 
@@ -58,12 +61,18 @@ class Sweep:
         return self.points
 
     async def kill_at(self, points: Collection[Point]) -> Result:
-        """Play it once for each point and die there: in the end nothing may differ from the undisturbed run."""
+        """Play it once for each point and die there: in the end nothing may differ from the undisturbed run.
+
+        Which of two workflows is quicker decides whether some points come up, so these are tried again.
+        """
         for point in points:
-            found = await self._play(str(point), self._new(self._scene), at(point))
-            self._compare(str(point), found)
-            if self._stage.kills != 1:
-                self.result.wrong.append(f"{point}: it was not reached")
+            for _ in range(ATTEMPTS):
+                found = await self._play(str(point), self._new(self._scene), at(point))
+                self._compare(str(point), found)
+                if self._stage.kills:
+                    break
+            else:
+                self.result.missed.append(str(point))
         return self.result
 
     async def kill_twice(self, seed: int) -> Result:
