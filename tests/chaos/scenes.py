@@ -21,6 +21,7 @@ FIRST = APP.replace("import os\n", "import os\nimport sys\n").replace("os.name",
 WORKFLOW = ".github/workflows/ci.yml"
 SECOND = FIRST.replace("missing", "absent")
 
+PINNED = "version: 1\nladder:\n  pinned: 1\n"  # many scenes in one repository would raise its level
 _VOLATILE = [
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "RUN"),
     (re.compile(r"forge:review:RUN:\w+"), "forge:review:RUN"),
@@ -201,7 +202,7 @@ class Closed(Interrupted):
 
 async def prepare(stage: Stage, kind: type[Scene] = Scene) -> None:
     """A repository with Forge installed and alice, who may write to it; Forge with the model that a scene needs."""
-    repository = stage.github.create_repository("octo-org/shop", files=kind.files)
+    repository = stage.github.create_repository("octo-org/shop", files={".github/forge.yml": PINNED, **kind.files})
     stage.github.install(repository)
     stage.github.grant(repository, stage.github.user("alice"), "write")
     stage.forge.part = replace(stage.forge.part, risk=kind.risk)
