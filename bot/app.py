@@ -33,9 +33,8 @@ from memory import halts
 from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
 from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
 from pipeline.intake import PATIENCE, Intake
-from pipeline.publish import SETTLING
 from pipeline.redelivery import Redelivery
-from pipeline.services import WORTH_TELLING, Services
+from pipeline.services import SETTLING, WORTH_TELLING, Services
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.dependencies import DependencyCache
 from workspace.mirror import Mirrors

@@ -18,6 +18,9 @@ from memory.tables import AnswerRow, EventRow, RunRow
 from safety import loops
 from safety.loops import Iteration, Step
 
+ISSUE = "what was asked for"
+"""Under which a run keeps the words of its issue: an edit while it waits for its turn does not change them."""
+
 
 @dataclass(frozen=True)
 class Turn:

@@ -9,7 +9,7 @@ from domain.redaction import outgoing
 from domain.runs import RepositoryRef, Run, Trigger
 from domain.seen import Seen, is_edited
 from domain.slash import Plain, Verb
-from memory import ledger, runs
+from memory import answers, ledger, runs
 from memory.runs import Admission, Candidate
 from pipeline import catching_up, configuration
 from pipeline.automation import opens_nothing
@@ -23,8 +23,6 @@ CLOSED = "it is closed"
 IN_WORK = "it is being worked on"
 EMPTY = "the repository has no commit to begin from"
 EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
-ASKED = "what was asked for"
-"""Under which a run keeps the words of its issue: an edit while it waits for its turn does not change them."""
 
 
 class Look(BaseModel):
@@ -92,7 +90,7 @@ async def admit_issue(
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
             return admitted(None, EMPTY)
-        kept = (ASKED, {"title": issue.title, "body": issue.body})
+        kept = (answers.ISSUE, {"title": issue.title, "body": issue.body})
         candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else something else began on the issue meanwhile

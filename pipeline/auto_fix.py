@@ -11,7 +11,7 @@ from domain.findings import Finding
 from domain.redaction import outgoing
 from domain.runs import Run
 from memory import ladder, outbox, runs
-from pipeline.drawing import Drawing
+from pipeline.checkout import fetch_mirror
 from pipeline.scene import Scene, look_at
 from pipeline.services import Services
 from pipeline.unasked import NotDone, Unasked
@@ -49,7 +49,7 @@ async def prepare(services: Services, scene: Scene, level: int) -> Correction | 
     if not found or not allowed.allowed or not await _is_fixable(services, scene):
         return None
     try:
-        mirror = await Drawing(services, scene.run).mirror()
+        mirror = await fetch_mirror(services, scene.run)
         return (
             None if await _is_own(services, scene, mirror) else await _commit(services, scene, allowed, mirror, found)
         )
@@ -68,7 +68,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
         if isinstance(scene, str) or scene.live.head_ref != made.branch:
             return False
     try:
-        await Unasked(services, run).push(await Drawing(services, run).mirror(), made.commit, made.branch)
+        await Unasked(services, run).push(await fetch_mirror(services, run), made.commit, made.branch)
     except NotDone as error:
         log.warning("auto_fix.not_pushed", run=run.id, error=str(error))
         return False

@@ -70,6 +70,7 @@ from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
 from pipeline.memory_file import take_over
 from pipeline.obey import Obedience, only_shows
+from pipeline.publish import Publisher
 from pipeline.purging import still_lost
 from pipeline.services import Services
 from pipeline.signs import open_sign
@@ -188,7 +189,7 @@ class Dispatch:
         """What this comment asks for may have been done before: hours later, that could undo what came since."""
 
         async def tell() -> JsonValue:
-            await self._services.publisher.answer(command, self._guid, [Answer("", replies.say_it_again())])
+            await Publisher.of(self._services).answer(command, self._guid, [Answer("", replies.say_it_again())])
             return None
 
         await self._journal.step("reply", tell)
@@ -309,7 +310,7 @@ class Dispatch:
         return outcome
 
     async def _say(self, repository: RepositoryRef, number: int, text: str) -> JsonValue:
-        await self._services.publisher.say_once(repository, number, self._guid, text)
+        await Publisher.of(self._services).say_once(repository, number, self._guid, text)
         return None
 
     async def test(self, repository: RepositoryRef, number: int, head: str, may: May = asked_before) -> bool:
@@ -501,7 +502,7 @@ class Dispatch:
             conclusion = Conclusion.neutral if is_excluded else Conclusion.action_required
         text = texts.queued_for_merge(number, live.head_sha, review, is_excluded=is_excluded)
         name = texts.CHECK_NAME if last is None else last.check_name
-        await services.publisher.report(command.repository, self._guid, command.head_sha, name, conclusion, text)
+        await Publisher.of(services).report(command.repository, self._guid, command.head_sha, name, conclusion, text)
         return f"reported {conclusion}"
 
     async def _newest_verdict(self, past: Sequence[Run], head: str, base: str) -> tuple[Run | None, Review | None]:
@@ -553,7 +554,7 @@ class Dispatch:
             key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
             text = replies.refused(refused, command.sender.login)
             try:
-                await self._services.publisher.say_once(command.repository, number, key, text)
+                await Publisher.of(self._services).say_once(command.repository, number, key, text)
             except (Forbidden, NotFound, Unprocessable) as error:
                 log.warning("refusal.unsaid", guid=self._guid, error=str(error))
             return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"

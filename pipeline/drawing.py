@@ -7,18 +7,18 @@ from pydantic import JsonValue
 
 from agents import reviewer
 from agents.reviewer import Checked, ModelPart
-from domain.errors import CommitGone
 from domain.runs import Run
 from memory import checkpoints, dismissals, findings, runs
 from pipeline import configuration, memory_file
 from pipeline.beginning import Settings, configured, is_own
+from pipeline.checkout import fetch_mirror
 from pipeline.config_check import ConfigCheck, config_check
 from pipeline.heeding import heeded
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from safety.eligibility import NEWCOMERS
 from safety.risk import Author
 from safety.verdict import with_history
-from workspace.mirror import Mirror
 
 EXAMINED = frozenset({configuration.PATH, memory_file.PATH})
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
@@ -38,7 +38,7 @@ class Drawing:
             from_fork=settings.pull_request.is_from_fork(run.repository.id),
             first_time=settings.pull_request.author_association in NEWCOMERS and not settings.is_own,
         )
-        mirror = await self.mirror()
+        mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
         kept = reviewer.within(change, settings.configuration)
         checked = await reviewer.check(
@@ -79,7 +79,7 @@ class Drawing:
         :param touched: of :data:`EXAMINED`, those that it changes; at least one.
         """
         services, run = self._services, self._run
-        at_head = await (await self.mirror()).read(run.head_sha, sorted(touched))
+        at_head = await (await fetch_mirror(services, run)).read(run.head_sha, sorted(touched))
         found: list[ConfigCheck] = []
         if configuration.PATH in touched:
             loaded = await configured(services, run)
@@ -89,25 +89,5 @@ class Drawing:
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
         shown = memory_file.together(found)
-        await services.publisher.show_configuration(run, shown.conclusion, shown.text, shown.annotations)
+        await Publisher.of(services).show_configuration(run, shown.conclusion, shown.text, shown.annotations)
         return shown.conclusion
-
-    async def mirror(self) -> Mirror:
-        """The mirror with this head in it."""
-        return await mirror_of(self._services, self._run)
-
-
-async def mirror_of(services: Services, run: Run) -> Mirror:
-    """The mirror of a run's repository with its head and base in it.
-
-    :raises NotFound: the name belongs to another repository now, which holds neither.
-    :raises CommitGone: one of them is not to be had any more.
-    """
-    authorization = await services.host.git_credentials(run.repository)
-    mirror = await services.mirrors.mirror(run.repository.id, services.host.clone_url(run.repository), authorization)
-    try:
-        await mirror.fetch(run.head_sha, run.base_sha, run.number)
-    except CommitGone:
-        await services.host.default_branch(run.repository)  # which looks whose name it is
-        raise
-    return mirror

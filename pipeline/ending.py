@@ -22,6 +22,7 @@ from pipeline.gates import show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
 from pipeline.owning import tell_owner
+from pipeline.publish import Publisher
 from pipeline.purging import purge, still_lost
 from pipeline.services import Services
 from pipeline.signals import note_thumbs
@@ -205,7 +206,7 @@ class Ending:
         """Whether what shows a run is closed, or cannot be; if not, it is to be tried again."""
         await waits.end(self._services.database, run.id, self._services.clock.now())
         is_void = await _is_said(show_void(self._services, run))
-        if run.reason is ReasonCode.closed and await self._services.publisher.has_concluded(run):
+        if run.reason is ReasonCode.closed and await Publisher.of(self._services).has_concluded(run):
             return is_void  # its verdict came first, or the run finds that it did not
         return await _is_said(close_sign(self._services, run)) and is_void
 

@@ -11,6 +11,7 @@ from domain.gates import Gate, GateRequest, GateState
 from domain.importance import Importance, writing
 from domain.runs import RepositoryRef, Run
 from memory import gates, outbox, runs, spend
+from pipeline.publish import Publisher
 from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ async def show(services: Services, run: Run, gate: Gate) -> Gate:
     :raises Superseded: if another run owns the pull request.
     """
     spent = (await spend.of_run(services.database, run.id)).amount
-    gate = await services.publisher.show_gate(run, gate, spent)
+    gate = await Publisher.of(services).show_gate(run, gate, spent)
     if gate.state is GateState.expired:
         await _escalate(services, run, gate, spent)
     return gate
@@ -97,7 +98,7 @@ async def show_outcome(services: Services, gate: Gate) -> None:
         return
     spent = (await spend.of_run(services.database, run.id)).amount
     try:
-        await services.publisher.show_outcome(run, gate, spent)
+        await Publisher.of(services).show_outcome(run, gate, spent)
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
@@ -140,17 +141,17 @@ async def close(services: Services, gate_id: str, part: Part) -> None:
     spent = (await spend.of_run(services.database, gate.run_id)).amount
     with writing(Importance.tidying):
         if part is Part.check:
-            await services.publisher.refresh_gate(gate, spent)
+            await Publisher.of(services).refresh_gate(gate, spent)
         elif part is Part.comment:
-            await services.publisher.close_comment(gate, spent)
+            await Publisher.of(services).close_comment(gate, spent)
         elif gate.comment_id is not None:
-            await services.publisher.fold(gate, gate.comment_id)
+            await Publisher.of(services).fold(gate, gate.comment_id)
 
 
 async def refresh(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
     """Show in the gate's check where it stands now, because somebody pressed a button there."""
     spent = (await spend.of_run(services.database, gate.run_id)).amount
-    await services.publisher.refresh_gate(gate, spent, note, looked)
+    await Publisher.of(services).refresh_gate(gate, spent, note, looked)
 
 
 async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
@@ -160,7 +161,7 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
     :raises RateLimited: GitHub takes it later.
     """
     try:
-        await services.publisher.escalate(run, gate, spent)
+        await Publisher.of(services).escalate(run, gate, spent)
     except RateLimited:
         raise
     except CodeHostError as error:

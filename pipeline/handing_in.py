@@ -14,13 +14,14 @@ from domain.plan import Weighed, in_order
 from domain.proposal_texts import Proposed, Proved, TaskReport
 from domain.redaction import outgoing
 from domain.runs import ReasonCode, Run, RunState
+from pipeline.checkout import fetch_mirror
 from pipeline.contracts import Locks
-from pipeline.drawing import mirror_of
 from pipeline.gates import conditions
 from pipeline.implementing import Built
 from pipeline.journal import WorkflowJournal
 from pipeline.planning import Begun, Ended
 from pipeline.proposing import Placed, Proposal
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 from workspace.mirror import Mirror
@@ -82,7 +83,7 @@ class HandingIn:
                 await host.update_pull_request(repository, number, live.title, body)
             return number
 
-        await self._services.publisher.once(self._run, f"result {head}", "description", _no_trace, write)
+        await Publisher.of(self._services).once(self._run, f"result {head}", "description", _no_trace, write)
 
     async def mark_ready(self, opened: Opened, head: str, proved: Proved, step: str, text: str) -> bool:
         """Make it a plain pull request, say there what it came to as :meth:`tell_result` does, and below the issue how
@@ -94,7 +95,7 @@ class HandingIn:
         :raises CommitGone: what it was made on was taken back meanwhile.
         """
         host, repository, number = self._services.host, self._run.repository, opened.number
-        await self._require_base(await mirror_of(self._services, self._run))
+        await self._require_base(await fetch_mirror(self._services, self._run))
         await self._locks.require()
 
         async def write() -> int:
@@ -107,7 +108,7 @@ class HandingIn:
         live = await host.pull_request(repository, number)
         if not live.is_open or live.head_sha != head:
             return False
-        await self._services.publisher.once(self._run, f"ready {head}", "pull_request_state", _no_trace, write)
+        await Publisher.of(self._services).once(self._run, f"ready {head}", "pull_request_state", _no_trace, write)
         return True
 
     async def _described(self, live: Issue, proved: Proved) -> str | None:
@@ -117,7 +118,7 @@ class HandingIn:
 
     async def _push(self, head: str) -> JsonValue:
         """The branch; or, in a list, why there is none: that somebody moved it, or GitHub's reason."""
-        mirror = await mirror_of(self._services, self._run)
+        mirror = await fetch_mirror(self._services, self._run)
         await self._require_base(mirror)
         await self._locks.require()
         branch = branch_of(self._run.number, self._begun.task.title)

@@ -33,12 +33,13 @@ from memory import checkpoints, dismissals, findings, ledger, memories, runs
 from pipeline import threads
 from pipeline.automation import weigh_here
 from pipeline.beginning import configured
+from pipeline.checkout import fetch_mirror
 from pipeline.dismissing import dismiss
-from pipeline.drawing import mirror_of
 from pipeline.journal import WorkflowJournal
 from pipeline.judged import go_on_where_judged
 from pipeline.names import APP_VERSION, HEAR, HEARINGS
 from pipeline.paying import Keep, Paying
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from pipeline.standing import look
 from pipeline.steps import noted
@@ -202,7 +203,7 @@ class Hearing:
         if matches(finding.path, known.configuration.review.never_send):
             return []
         try:
-            mirror = await mirror_of(self._services, self._run)
+            mirror = await fetch_mirror(self._services, self._run)
             content = (await mirror.read(self._run.head_sha, [finding.path])).get(finding.path, b"")
         except CodeAccessError:
             return []
@@ -220,7 +221,7 @@ class Hearing:
         command, root = self._command, self._command.comment.thread or 0
         followed = await self._follows(known, finding, heard, told)
         if followed.text:
-            await self._services.publisher.reply_in_thread(
+            await Publisher.of(self._services).reply_in_thread(
                 command.repository, command.number, root, self._guid, followed.text
             )
         payload = {

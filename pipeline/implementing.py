@@ -30,8 +30,8 @@ from domain.testing import TestRun
 from domain.work import ToFix, Worked, mistakes
 from memory import runs
 from pipeline.agent_steps import AgentSteps
+from pipeline.checkout import fetch_mirror
 from pipeline.contracts import Locks
-from pipeline.drawing import mirror_of
 from pipeline.granting import Granted
 from pipeline.helping import Helping
 from pipeline.journal import WorkflowJournal
@@ -157,7 +157,7 @@ class Implementing:
         if isinstance(model, Unusable):
             ended = Ended(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
             return replace(built, ended=ended), None
-        mirror = await surely(lambda: mirror_of(self._services, self._run))
+        mirror = await surely(lambda: fetch_mirror(self._services, self._run))
         areas = await self._areas()
         draft = Draft(mirror, built.head, areas)
         done = await self._work(piece, draft, model)
@@ -201,7 +201,7 @@ class Implementing:
             return ()
 
         async def test(commit: str) -> TestRun:
-            mirror = await mirror_of(self._services, self._run)
+            mirror = await fetch_mirror(self._services, self._run)
             change = await mirror.change(self._run.base_sha, commit)
             tester = Tester(mirror, self._services.toolbox, self._configuration.commands)
             return await while_current(self._services, self._run, tester.test(change, RiskLevel.low))

@@ -48,6 +48,7 @@ from pipeline.catching_up import caught_up
 from pipeline.deciding import AtGates, Reply, named_gate
 from pipeline.gates import asked_at
 from pipeline.journal import WorkflowJournal
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from pipeline.standing import May, Standing, give_ok, look, note_refusal
 from safety.authority import authorise, refusal
@@ -548,7 +549,7 @@ class Obedience:
     async def _reply_away(self, away: Away) -> JsonValue:
         if await commanded.tell_once(self._services.database, self._guid, "quota"):
             text = replies.too_many_comments(self._command.sender.login, away.why)
-            await self._services.publisher.answer(self._command, self._guid, [Answer("", text)])
+            await Publisher.of(self._services).answer(self._command, self._guid, [Answer("", text)])
         return None
 
     async def _is_told_again(self, said: int) -> bool:
@@ -573,7 +574,7 @@ class Obedience:
         said = [answer for answer in answers if answer.text != replies.SHOWN]
         try:
             if said and not await self._is_told_again(len(answers)):
-                await self._services.publisher.answer(self._command, self._guid, said)
+                await Publisher.of(self._services).answer(self._command, self._guid, said)
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("command.unanswered", guid=self._guid, number=self._command.number, error=str(error))
             return error.message

@@ -23,10 +23,9 @@ from domain.redaction import outgoing
 from domain.runs import Phase, ReasonCode, Run, RunState
 from memory import answers, checkpoints, outbox, permits, runs
 from memory.checkpoints import PastPlan
-from pipeline.admission import ASKED
 from pipeline.agent_steps import AgentSteps
 from pipeline.beginning import began_with
-from pipeline.drawing import mirror_of
+from pipeline.checkout import fetch_mirror
 from pipeline.gates import ask
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Paying
@@ -94,7 +93,7 @@ class Planning:
         known = await checkpoints.plans(services.database, run)
         configuration = (await began_with(services, run)).configuration
         issue = await services.host.issue(run.repository, run.number)
-        issue = issue.model_copy(update=await answers.find(services.database, run, ASKED) or {})
+        issue = issue.model_copy(update=await answers.find(services.database, run, answers.ISSUE) or {})
         kept = await answers.find(services.database, run, _TASK)
         if kept is None:
             task = await self._task(issue, configuration, known[-1] if known else None)
@@ -204,7 +203,7 @@ class Planning:
 
     async def _snapshot(self) -> Snapshot:
         """The code as it was when the run was admitted."""
-        return await Snapshot.of(await mirror_of(self._services, self._run), self._run.head_sha)
+        return await Snapshot.of(await fetch_mirror(self._services, self._run), self._run.head_sha)
 
     async def _kept(self) -> JsonValue:
         plan = await checkpoints.load_plan(self._services.database, self._run)

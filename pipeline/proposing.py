@@ -10,6 +10,7 @@ from domain.pulls import PullRequest
 from domain.redaction import outgoing
 from domain.runs import Run
 from memory import outbox
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from workspace.mirror import Mirror
 from workspace.pushing import Moved, Pushed, Refused
@@ -46,7 +47,7 @@ class Proposal:
     @property
     def marker(self) -> str:
         """The marker of the pull request: one per run."""
-        return self.services.publisher.markers.make("proposal", self.run.id)
+        return Publisher.of(self.services).markers.make("proposal", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> Placed | Moved | Refused:
         """Bring a commit to the run's own branch, which the first push makes; nothing of others is overwritten.
@@ -94,7 +95,7 @@ class Proposal:
                 raise await self._not_opened(branch, error) from error
             return made.number
 
-        number = await self.services.publisher.once(self.run, "propose", outbox.PULL_REQUEST, find, create)
+        number = await Publisher.of(self.services).once(self.run, "propose", outbox.PULL_REQUEST, find, create)
         try:
             return await host.pull_request(repository, number)
         except NotFound as error:
@@ -111,7 +112,7 @@ class Proposal:
             raise _NotPushed(result)
 
         try:
-            await self.services.publisher.once(self.run, _step(branch, sha), _PUSH, find, push)
+            await Publisher.of(self.services).once(self.run, _step(branch, sha), _PUSH, find, push)
         except _NotPushed as error:
             return error.outcome
         return Placed(branch)

@@ -39,15 +39,13 @@ from domain.runs import ReasonCode, RepositoryRef, Run, RunState
 from domain.texts import CheckText
 from memory import checkpoints, findings, gates, halts, outbox, runs
 from memory.database import Database
+from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
 
 Write = Callable[[], Awaitable[None]]
 Tell = Callable[[Write], None]
 """Takes a write that is made in a moment, or never: see :class:`pipeline.telling.Telling`."""
-
-SETTLING = 10.0
-"""Seconds after which GitHub shows what was written, even where it lags: then what is not there did not happen."""
 
 CONCLUDED = "concluded"
 _OPENED = "queued"
@@ -96,7 +94,13 @@ class Publisher:
     host: CodeHost
     clock: Clock
     markers: Markers
-    settling: timedelta = timedelta(seconds=SETTLING)
+    settling: timedelta
+
+    @classmethod
+    def of(cls, services: Services) -> "Publisher":
+        """The publisher of this process."""
+        settling = timedelta(seconds=services.settling)
+        return cls(services.database, services.host, services.clock, services.markers, settling)
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""

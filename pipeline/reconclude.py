@@ -9,6 +9,7 @@ from domain.runs import RepositoryRef, Run, RunState
 from memory import checkpoints, findings, gates, ladder, runs
 from pipeline.beginning import Settings, begun
 from pipeline.heeding import heeded
+from pipeline.publish import Publisher
 from pipeline.review_gates import Asked
 from pipeline.services import Services
 from pipeline.withdrawing import withdraw
@@ -62,4 +63,4 @@ async def _say(services: Services, run: Run, now: Review, cause: str) -> None:
     asked = gate_texts.standing(await gates.of_run(services.database, run.id))
     standing = "\n\n".join(part for part in (level, asked) if part)
     text = texts.outcome(now, inline, 0, gates=standing)
-    await services.publisher.conclude_again(run, cause, now.conclusion, text)
+    await Publisher.of(services).conclude_again(run, cause, now.conclusion, text)

@@ -23,6 +23,7 @@ from pipeline import acting, reconclude, signals, threads
 from pipeline.automation import held
 from pipeline.beginning import Settings, begun
 from pipeline.catching_up import caught_up
+from pipeline.checkout import fetch_mirror
 from pipeline.drawing import EXAMINED, Drawing
 from pipeline.gates import show_all
 from pipeline.model_layer import ModelLayer
@@ -253,7 +254,7 @@ class ReviewRun(Running):
         return allows(held(reached, settings.configuration.ladder), Act.comment, facts).allowed
 
     def _layer(self, settings: Settings) -> ModelLayer:
-        mirror = self._drawing.mirror
+        mirror = partial(fetch_mirror, self._services, self._run)
         return ModelLayer(
             self._services, self._journal, self._run, mirror, settings.configuration, settings.pull_request
         )
@@ -267,7 +268,7 @@ class ReviewRun(Running):
             with writing(Importance.tidying):
                 settled = await threads.settle(self._services, self._run, review, gone)
             is_fork = settings.pull_request.is_from_fork(self._run.repository.id)
-            mirror = self._drawing.mirror
+            mirror = partial(fetch_mirror, self._services, self._run)
             await signals.note(self._services, self._run, review, mirror, settled=settled, is_fork=is_fork)
             return [*settled]
         except (Forbidden, NotFound, Unprocessable) as error:

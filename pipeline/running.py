@@ -27,6 +27,7 @@ from memory import checkpoints, phases, runs, spend
 from pipeline.gates import AtGate, show_void
 from pipeline.journal import WorkflowJournal
 from pipeline.last_word import hand_over
+from pipeline.publish import Publisher
 from pipeline.purging import purge_copies
 from pipeline.recalling import settle
 from pipeline.services import Services
@@ -49,7 +50,7 @@ class Running(ABC):
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         self._services = services
-        self._publisher = services.publisher
+        self._publisher = Publisher.of(services)
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._waiting)
         self._telling = Telling(services.database, run, services.worth_telling)

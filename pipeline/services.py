@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from agents.checks.toolbox import Toolbox
 from agents.models import Models
@@ -10,9 +9,11 @@ from domain.markers import Markers
 from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from memory.database import Database
-from pipeline.publish import SETTLING, Publisher
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
 from workspace.mirror import Mirrors
+
+SETTLING = 10.0
+"""Seconds after which GitHub shows what was written, even where it lags: then what is not there did not happen."""
 
 WORTH_TELLING = 2.0
 """Seconds: progress that is overtaken sooner is not worth one of an installation's writes."""
@@ -32,7 +33,7 @@ class Services:
     ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
     lag: Sequence[float] = LAG  # seconds before each further look at what GitHub does not show yet
-    settling: float = SETTLING  # seconds after which GitHub shows what was written
+    settling: float = SETTLING
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
     durable: Durable = durable  # how a step is made durable
     worth_telling: float = WORTH_TELLING
@@ -42,7 +43,3 @@ class Services:
     def long_pauses(self) -> Sequence[float]:
         """Seconds before each repetition of a step that nobody would ask for again."""
         return (*self.pauses, *[self.pauses[-1]] * self.stubbornness)
-
-    @property
-    def publisher(self) -> Publisher:
-        return Publisher(self.database, self.host, self.clock, self.markers, timedelta(seconds=self.settling))

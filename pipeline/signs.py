@@ -5,6 +5,7 @@ from domain.runs import Run, Trigger
 from memory import runs
 from pipeline import tests_shown
 from pipeline.owning import owner_of
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from pipeline.status import IssueStatus
 
@@ -18,7 +19,7 @@ async def open_sign(services: Services, run: Run) -> None:
         status = IssueStatus(services, run)
         await status.show("admitted", await status.told(Progress()))
     elif not await _goes_without(services, run):
-        await services.publisher.open_check(run)
+        await Publisher.of(services).open_check(run)
 
 
 async def close_sign(services: Services, run: Run) -> None:
@@ -27,7 +28,7 @@ async def close_sign(services: Services, run: Run) -> None:
         await IssueStatus(services, run).close()
         await tests_shown.close(services, run)
     else:
-        await services.publisher.close(run)
+        await Publisher.of(services).close(run)
 
 
 async def _goes_without(services: Services, run: Run) -> bool:

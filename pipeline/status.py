@@ -13,7 +13,7 @@ from domain.proposal_texts import Progress
 from domain.redaction import outgoing
 from domain.runs import Run, RunState, Trigger
 from memory import checkpoints, outbox, runs, spend
-from pipeline.publish import Tell
+from pipeline.publish import Publisher, Tell
 from pipeline.services import Services
 from safety.planning import needs_approval
 
@@ -42,7 +42,7 @@ class IssueStatus:
             return comment_id
 
         # A run that was taken up again says anew where it stands.
-        await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, edit)
+        await Publisher.of(self.services).once(self.run, self.step(step), "comment", _no_trace, edit)
 
     async def edit(self, text: str) -> CommentEdit:
         """What :meth:`show` would write, for whoever writes it together with something else.
@@ -59,7 +59,7 @@ class IssueStatus:
         async def known() -> int:
             return edit.comment_id
 
-        await self.services.publisher.once(self.run, self.step(step), "comment", _no_trace, known)
+        await Publisher.of(self.services).once(self.run, self.step(step), "comment", _no_trace, known)
 
     def step(self, name: str) -> str:
         """The name of a state of the comment in the outbox."""
@@ -76,7 +76,7 @@ class IssueStatus:
         async def edit() -> None:
             await self._edit(comment_id, text)
 
-        await self.services.publisher.in_passing(self.run, self.step(step), "comment", comment_id, edit, tell)
+        await Publisher.of(self.services).in_passing(self.run, self.step(step), "comment", comment_id, edit, tell)
 
     async def wait(self, gate: Gate, progress: Progress) -> None:
         """Say in the comment which decision the run waits for."""
@@ -95,7 +95,7 @@ class IssueStatus:
 
         :raises Superseded: if another run owns the issue.
         """
-        marker = self.services.publisher.markers.make(kind, self.run.id)
+        marker = Publisher.of(self.services).markers.make(kind, self.run.id)
         await self._commented(kind, marker, text)
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ class IssueStatus:
 
     @property
     def _marker(self) -> str:
-        return self.services.publisher.markers.make("status", self.run.id)
+        return Publisher.of(self.services).markers.make("status", self.run.id)
 
     def _marked(self, text: str) -> str:
         return outgoing(f"{text}\n\n{self._marker}")
@@ -149,7 +149,7 @@ class IssueStatus:
             is_new = True
             return comment_id
 
-        return await self.services.publisher.once(self.run, step, "comment", find, create), is_new
+        return await Publisher.of(self.services).once(self.run, step, "comment", find, create), is_new
 
     async def _edit(self, comment_id: int, text: str) -> None:
         try:

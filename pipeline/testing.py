@@ -26,7 +26,7 @@ from domain.testing import Analysis, FailureClass, TestRun, Verdict, verdict
 from domain.texts import CheckText
 from domain.work import ToFix
 from memory import ledger, outbox
-from pipeline.drawing import mirror_of
+from pipeline.checkout import fetch_mirror
 from pipeline.journal import WorkflowJournal
 from pipeline.paying import Keep, Paying
 from pipeline.recalling import About
@@ -163,7 +163,7 @@ class Testing:
         return await while_current(self._services, self._run, self._ran(level))
 
     async def _ran(self, level: RiskLevel) -> JsonValue:
-        mirror = await mirror_of(self._services, self._run)
+        mirror = await fetch_mirror(self._services, self._run)
         change = await self._change(mirror)
         if self._uses_workflows:
             ran = await self._of_workflows()
@@ -207,7 +207,7 @@ class Testing:
         model = self._services.models.choose(Task.fast)
         if not asks or tested.verdict is not Verdict.failed or isinstance(model, Unusable):
             return analysis.analyses(tested.run, tested.analyses, None, None)
-        mirror = await surely(lambda: mirror_of(self._services, self._run))
+        mirror = await surely(lambda: fetch_mirror(self._services, self._run))
         never = self._configuration.review.never_send
         question = analysis.question(tested.run, tested.analyses, await self._change(mirror), outgoing, never)
         if question is not None:

@@ -10,6 +10,7 @@ from domain.runs import Run
 from domain.testing import Verdict
 from domain.texts import CheckText
 from memory import outbox
+from pipeline.publish import Publisher
 from pipeline.services import Services
 
 CONCLUSIONS = {
@@ -39,12 +40,12 @@ class ShownTests:
         :raises Superseded: if another run owns the pull request or issue.
         """
         check = self._check("queued", test_texts.queued(), None)
-        await self.services.publisher.opened(self.run, self._opening, check)
+        await Publisher.of(self.services).opened(self.run, self._opening, check)
 
     async def mention(self, doing: str) -> None:
         """Say what is being done, in passing: see :class:`pipeline.telling.Telling`."""
         check = self._check("in_progress", test_texts.progress(doing), None)
-        await self.services.publisher.mention(self.run, self._opening, check)
+        await Publisher.of(self.services).mention(self.run, self._opening, check)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
         """Say what the tests came to."""
@@ -74,7 +75,7 @@ class ShownTests:
 
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check = self._check(status, text, conclusion)
-        await self.services.publisher.complete(self.run, self._opening, self.step(step), check)
+        await Publisher.of(self.services).complete(self.run, self._opening, self.step(step), check)
 
     def _check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(

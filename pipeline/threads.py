@@ -18,6 +18,7 @@ from domain.slash import Dismiss
 from memory import checkpoints, dismissals, findings
 from pipeline import reconclude
 from pipeline.dismissing import dismiss
+from pipeline.publish import Publisher
 from pipeline.services import Services
 from pipeline.standing import look
 from safety.authority import authorise
@@ -67,7 +68,7 @@ async def _settle(
     first = thread.comments[0]
     wanted = _said(first.body, remark, {finding.id for finding in over}, review)
     if wanted is not None:
-        await services.publisher.edit_remark(run, first.id, wanted)
+        await Publisher.of(services).edit_remark(run, first.id, wanted)
     if thread.is_resolved and thread.resolved_by in {None, first.author_id}:
         await _open_again(services, run, review, thread, remark)
     if not over or not _is_own(thread):
@@ -186,7 +187,7 @@ async def _dismiss(services: Services, guid: str, command: NoteThread, remark: R
     where = (command.repository, command.number)
     taught = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
     text = replies.dismissed_by_resolving(meant, command.sender.login, taught)
-    await services.publisher.reply_in_thread(command.repository, command.number, command.root, guid, text)
+    await Publisher.of(services).reply_in_thread(command.repository, command.number, command.root, guid, text)
     return f"{_named(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"
 
 

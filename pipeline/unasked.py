@@ -10,6 +10,7 @@ from domain.pulls import Approval
 from domain.redaction import outgoing
 from domain.runs import Run
 from memory import outbox
+from pipeline.publish import Publisher
 from pipeline.scene import speaks_against
 from pipeline.services import Services
 from pipeline.withdrawing import approval_marker, is_of, withdraw_if_lost
@@ -41,7 +42,7 @@ class Unasked:
     @property
     def merge_marker(self) -> str:
         """The marker of the announcement of a merge: one per run, so that people are told anew."""
-        return self.services.publisher.markers.make("merge", self.run.id)
+        return Publisher.of(self.services).markers.make("merge", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
         """Move the pull request's branch on from the reviewed head to a commit on top of it.
@@ -61,7 +62,7 @@ class Unasked:
                 return _THERE
             raise NotDone(result.said if isinstance(result, Refused) else "The branch moved meanwhile.")
 
-        await self.services.publisher.once(self.run, "auto_fix", "push", find, push)
+        await Publisher.of(self.services).once(self.run, "auto_fix", "push", find, push)
 
     async def approve(self, body: str) -> bool:
         """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
@@ -78,7 +79,7 @@ class Unasked:
 
         again = len(await outbox.taken_back(self.services.database, repository.id, number))
         step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
-        given = await self.services.publisher.once(self.run, step, "review", find, approve)
+        given = await Publisher.of(self.services).once(self.run, step, "review", find, approve)
         await withdraw_if_lost(self.services, self.run)
         shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
         return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
@@ -103,7 +104,7 @@ class Unasked:
         async def create() -> int:
             return await host.create_comment(repository, number, outgoing(body))
 
-        return await self.services.publisher.once(self.run, *_ANNOUNCED, find, create)
+        return await Publisher.of(self.services).once(self.run, *_ANNOUNCED, find, create)
 
     async def merge(self, look: int) -> Merged | NotMerged:
         """Merge exactly this head, in one look at it."""
@@ -136,7 +137,7 @@ class Unasked:
             raise NotDone(result.said)
 
         try:
-            await self.services.publisher.once(self.run, self.step(look), "merge", find, merge)
+            await Publisher.of(self.services).once(self.run, self.step(look), "merge", find, merge)
         except NotDone:
             if refused is None:
                 raise

@@ -10,6 +10,7 @@ from domain.errors import Forbidden, Superseded, Unprocessable
 from domain.pulls import Approval
 from domain.runs import Run
 from memory import halts, outbox, runs
+from pipeline.publish import Publisher
 from pipeline.services import Services
 
 log = structlog.get_logger(__name__)
@@ -38,7 +39,7 @@ def approval_marker(services: Services, run: Run) -> str:
     where = f"{run.repository.id}#{run.number}@{run.head_sha}"
     if run.base_ref:
         where += f" into {quote(run.base_ref)}"
-    return services.publisher.markers.make("approval", where)
+    return Publisher.of(services).markers.make("approval", where)
 
 
 def is_of(given: Approval, services: Services, run: Run) -> bool:

@@ -7,6 +7,7 @@ from inline_snapshot import snapshot
 
 from memory import checkpoints, runs
 from pipeline import threads
+from pipeline.publish import Publisher
 from safety.quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
@@ -241,7 +242,7 @@ async def test_a_comment_may_say_again_what_it_said_before(told: Story) -> None:
     run = await runs.get(told.forge.services.database, row.id)
     assert run is not None
     for text in ("One.", "Another.", "One."):
-        await told.forge.services.publisher.edit_remark(run, comment.id, text)
+        await Publisher.of(told.forge.services).edit_remark(run, comment.id, text)
         assert comment.body == text
 
 
