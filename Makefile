@@ -43,7 +43,7 @@ chaos: install ## long sweeps of kills and faults; FORGE_CHAOS_ALL=1 dies at eve
 	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
 
 docs: install ## write the pages that are generated from the code
-	$(BIN)/python -m bot.schema docs
+	$(BIN)/python -m bot.reference.pages docs
 
 # From the public index only, for every platform. A pin stays unless told otherwise:
 # make lock UPGRADE=--upgrade, or UPGRADE='--upgrade-package NAME'.

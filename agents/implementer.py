@@ -6,16 +6,16 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from agents.loop import Steps, Use
-from agents.model_review.questions import framed
+from agents.loop.loop import Steps, Use
+from agents.loop.tools.apply_patch import APPLY_PATCH, diff_of
+from agents.loop.turns import Exchange, Result, Turn
 from agents.prompts import prompt
-from agents.tools.patching import APPLY_PATCH, diff_of
-from agents.turns import Exchange, Result, Turn
-from domain.neutral import visible
-from domain.plan import Plan, Task, TaskId, Words
-from domain.work import ToFix
+from agents.review.model.questions import framed
+from domain.runs.plan import Plan, Task, TaskId, Words
+from domain.runs.task_result import ToFix
+from domain.text.escaping import visible
 from workspace.draft import Draft
-from workspace.refusal import PatchRefused
+from workspace.patches.errors import PatchRefused
 
 Redact = Callable[[str], str]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.model_review.questions import framed, plain
 from agents.prompts import prompt
-from domain.contracts import CONTRACTS
-from domain.neutral import visible
-from domain.plan import Plan
+from agents.review.model.questions import framed, plain
+from domain.runs.contracts import CONTRACTS
+from domain.runs.plan import Plan
+from domain.text.escaping import visible
 
 Redact = Callable[[str], str]
 

@@ -6,16 +6,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agents.asking import Answer, Question
-from agents.model_review.questions import framed, without_hidden
-from agents.model_review.rendering import Redact
+from agents.llm.ask import Answer, Question
 from agents.prompts import prompt
-from domain.admission import LONGEST_CONTEXT, LONGEST_SAID, Learning, Shown
+from agents.review.model.questions import framed, without_hidden
+from agents.review.model.rendering import Redact
 from domain.events import Event, EventType
-from domain.memories import Kind
-from domain.rounds import Bounce
-from domain.runs import Run
-from safety.reflecting import Moment
+from domain.memories.memory import Kind
+from domain.runs.next_step import Bounce
+from domain.runs.run import Run
+from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Shown
+from safety.reflection_triggers import Moment
 
 KEY = "reflection"
 MOST = 3  # learnings that are looked at

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """The entry point of ``forge``."""
     try:
-        from bot.cli import main as run
+        from bot.cli.main import main as run
 
         run()
     except KeyboardInterrupt:

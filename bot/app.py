@@ -15,28 +15,28 @@ from aiohttp import web
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 import migrations
-from agents.checks.toolbox import Toolbox
-from agents.models import Models
+from agents.llm.models import Models
+from agents.toolbox import Toolbox
 from bot.clock import SystemClock
 from bot.connections import HEADER_SECONDS, connections
 from bot.github.host import GitHubHost
-from bot.github_limits import StoredBudget, StoredLimits
+from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.health import Health
-from bot.metrics import Metrics
+from bot.prometheus import Metrics
 from bot.settings import Settings, provider_secrets
 from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
 from domain.errors import ConfigurationError, DatabaseUnavailable
-from domain.markers import Markers
 from domain.ports import Clock
-from domain.redaction import OWN
-from memory import halts
-from memory.database import BUSY_SECONDS, Database, Engine, sync_engine
-from pipeline.engine import HEARTBEAT, EngineSettings, WorkflowEngine, client
+from domain.text.markers import Markers
+from domain.text.redaction import OWN
+from memory.db.engine import BUSY_SECONDS, Database, Engine, sync_engine
+from memory.process import halts
+from pipeline.context import SETTLING, WORTH_TELLING, Services
 from pipeline.intake import PATIENCE, Intake
-from pipeline.redelivery import Redelivery
-from pipeline.services import SETTLING, WORTH_TELLING, Services
+from pipeline.maintenance.redelivery import Redelivery
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
-from workspace.dependencies import DependencyCache
+from pipeline.worker import HEARTBEAT, EngineSettings, WorkflowEngine, client
+from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree
 

@@ -9,9 +9,9 @@ import structlog
 from aiohttp import web
 
 from domain.errors import DatabaseUnavailable
-from memory import halts
-from memory.database import Database
-from pipeline.engine import WorkflowEngine
+from memory.db.engine import Database
+from memory.process import halts
+from pipeline.worker import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import structlog
 
-from domain.neutral import visible
-from domain.redaction import outgoing
+from domain.text.escaping import visible
+from domain.text.redaction import outgoing
 
 
 def configure(log_format: str, level: int = logging.INFO) -> None:

@@ -22,12 +22,12 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from agents.models import Models, Task
+from agents.llm.models import Models, Task
 from bot.github.settings import GitHubSettings
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, Fixed, micro
-from workspace.probing import Wanted
-from workspace.registry import Address
+from workspace.sandbox.probing import Wanted
+from workspace.sandbox.registry_proxy import Address
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
 _PREFIX = "FORGE_"

@@ -17,7 +17,7 @@ from domain.commands import AnyCommand, Ignored, acts_once
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
-from memory.deliveries import Delivery
+from memory.deliveries.deliveries import Delivery
 from pipeline.intake import Intake
 
 log = structlog.get_logger(__name__)

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from domain.conversation import CommentRef
 from domain.gates import Choice
-from domain.runs import RepositoryRef, Trigger
-from domain.seen import Seen
+from domain.github.conversation import CommentRef
+from domain.github.seen import Seen
+from domain.runs.run import RepositoryRef, Trigger
 from domain.slash import Mistake, SlashCommand
 
 
@@ -28,7 +28,7 @@ class Command(BaseModel):
 
 
 class Repeat(StrEnum):
-    """Whether a head that a run was about before is reviewed again (``safety.repetition``)."""
+    """Whether a head that a run was about before is reviewed again (``safety.rereview``)."""
 
     never = "never"  # an event asks: not if it has a verdict
     if_excluded = "if_excluded"  # a draft that is ready now

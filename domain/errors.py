@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from domain.redaction import outgoing
+from domain.text.redaction import outgoing
 
 HALTED = "The operator halted Forge; it goes on by itself after `forge resume`."
 

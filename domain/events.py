@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.runs import Phase
+from domain.runs.run import Phase
 
 
 class EventType(StrEnum):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.ids import short
 from domain.money import NO_SLICE, Slice
-from domain.runs import Phase, RepositoryRef
+from domain.runs.run import Phase, RepositoryRef
 from domain.verdicts import Reason
 
 CHECK_ID = "gate:"

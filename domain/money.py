@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.runs import Phase
+from domain.runs.run import Phase
 from domain.verdicts import Check
 
 MICRO = 1_000_000

@@ -6,17 +6,17 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from domain.actions import Job, WorkflowRun
-from domain.checks import CheckRun, CheckRunRef
-from domain.commits import Signature
-from domain.conversation import CommentEdit, CommentRef, Reaction, ReviewThread, ThumbGiven
-from domain.deliveries import AttemptsPage
-from domain.dependencies import DependencyChange
-from domain.issues import Issue, IssueComment
-from domain.merging import CheckResult, Merged, MergeMethod, NotMerged, RequiredCheck
+from domain.github.checks import CheckRun, CheckRunRef
+from domain.github.commits import Signature
+from domain.github.conversation import CommentEdit, CommentRef, Reaction, ReviewThread, ThumbGiven
+from domain.github.deliveries import AttemptsPage
+from domain.github.dependencies import DependencyChange
+from domain.github.issues import Issue, IssueComment
+from domain.github.merging import CheckResult, Merged, MergeMethod, NotMerged, RequiredCheck
+from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
+from domain.github.workflow_runs import Job, WorkflowRun
 from domain.money import Receipt, Refusal, Reservation
-from domain.pulls import Approval, Branch, ChangeRequest, DraftReview, PullRequest
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 
 class Conversation(Protocol):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.actions import SLUG
 from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
 from domain.gates import CHECK_ID, Choice
-from domain.runs import Trigger
+from domain.github.workflow_runs import SLUG
+from domain.runs.run import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from domain.commands import Ignored, ObeyComment
-from domain.conversation import CommentRef
+from domain.github.conversation import CommentRef
 from handlers import slash
 from handlers.payloads import Account, Id, PullSubject, RepositoryEvent, Subject, View
 

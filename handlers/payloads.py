@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.commands import Sender
-from domain.issues import wording
-from domain.runs import RepositoryRef
-from domain.seen import Seen
+from domain.github.issues import wording
+from domain.github.seen import Seen
+from domain.runs.run import RepositoryRef
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as the databases can keep it

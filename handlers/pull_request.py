@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from domain.commands import AnyCommand, EndPullRequest, Ignored, LabelledIssue, Repeat, ReviewPullRequest
-from domain.runs import Trigger
+from domain.runs.run import Trigger
 from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, View
 
 _REPEATS = {

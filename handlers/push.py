@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, Ignored, ReadMemoryFile
-from domain.memory_file import PATH
+from domain.memories.memory_file import PATH
 from handlers.payloads import RepositoryEvent, Sha, View
 
 MOST_COMMITS = 2048

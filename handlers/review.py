@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from domain.commands import AnyCommand, ChangesRequested, Ignored
-from domain.conversation import CommentKind, CommentRef
+from domain.github.conversation import CommentKind, CommentRef
 from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
 from handlers.payloads import RepositoryEvent
 

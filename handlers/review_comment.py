@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from domain.commands import AnyCommand, HearComment, Ignored
-from domain.conversation import CommentKind, CommentRef
-from domain.neutral import visible
+from domain.github.conversation import CommentKind, CommentRef
+from domain.text.escaping import visible
 from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
 from handlers.payloads import Id, RepositoryEvent
 

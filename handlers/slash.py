@@ -9,8 +9,8 @@ from itertools import islice
 from pydantic import ValidationError
 
 from domain.gates import STANDARD
-from domain.neutral import visible
 from domain.slash import ENTRIES, MOST_COMMANDS, SLASH, Mistake, Problem, SlashCommand, Verb
+from domain.text.escaping import visible
 from handlers.markdown import commanding_lines
 
 LONGEST_QUOTE = 200  # characters of a mistaken line that are repeated to its author

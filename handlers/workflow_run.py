@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.actions import TESTING_EVENTS
 from domain.commands import AnyCommand, ChecksEnded, Ignored
+from domain.github.workflow_runs import TESTING_EVENTS
 from handlers.payloads import RepositoryEvent, Sha, View
 
 

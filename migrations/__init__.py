@@ -8,7 +8,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from domain.errors import ConfigurationError
-from memory.database import Connection, Engine, begin
+from memory.db.engine import Connection, Engine, begin
 
 _POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
 

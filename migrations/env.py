@@ -4,8 +4,8 @@ from typing import cast
 
 from alembic import context
 
-from memory import tables
-from memory.database import Base, Connection
+from memory.db import tables
+from memory.db.engine import Base, Connection
 
 connection = cast(Connection, context.config.attributes["connection"])
 context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)

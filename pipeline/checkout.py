@@ -1,8 +1,8 @@
 """Fetches the code that a run is about into the mirror of its repository."""
 
 from domain.errors import CommitGone
-from domain.runs import Run
-from pipeline.services import Services
+from domain.runs.run import Run
+from pipeline.context import Services
 from workspace.mirror import Mirror
 
 

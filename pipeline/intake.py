@@ -11,10 +11,10 @@ import structlog
 from dbos import DBOSClient, EnqueueOptions
 
 from domain.errors import DatabaseUnavailable
-from memory import deliveries
-from memory.database import Connection, Engine, begin
-from memory.deliveries import Delivery
-from pipeline.names import APP_VERSION, DELIVERIES, DELIVERY
+from memory.db.engine import Connection, Engine, begin
+from memory.deliveries import deliveries
+from memory.deliveries.deliveries import Delivery
+from pipeline.durable.names import APP_VERSION, DELIVERIES, DELIVERY
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from dbos import DBOS
 from dbos._serialization import PortableWorkflowError  # not exported; what DBOS answers for a noted failure
 
 from domain.errors import ForgeError, Recovery
-from memory.database import OUTAGES, is_outage
+from memory.db.engine import OUTAGES, is_outage
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)

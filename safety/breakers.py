@@ -12,8 +12,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from domain.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
-from domain.runs import Phase
+from domain.config.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason
 
 _NO_TIME = timedelta()

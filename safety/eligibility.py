@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from domain.configuration import Forks, Labels, Paths, ReviewSettings
+from domain.config.configuration import Forks, Labels, Paths, ReviewSettings
+from domain.github.pull_requests import PullRequest
 from domain.globs import matches, permits
-from domain.pulls import PullRequest
 from domain.verdicts import Reason
 
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.conditions import Condition, Value, parse
-from domain.configuration import Configuration, duration
-from domain.configuration import Gate as Configured
-from domain.findings import Category, Finding, Layer, Severity
+from domain.config.conditions.evaluation import Condition, Value, parse
+from domain.config.configuration import Configuration, duration
+from domain.config.configuration import Gate as Configured
 from domain.gates import OWN_TIMEOUT, STANDARD, Gate, GateRequest, GateState, Option, digest
 from domain.globs import matches
-from domain.memory_file import PATH
+from domain.memories.memory_file import PATH
 from domain.money import NO_SLICE, Slice
-from domain.review import Conclusion, Decision, Review, RiskLevel
-from domain.runs import Phase
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Conclusion, Decision, Review, RiskLevel
+from domain.runs.run import Phase
 from domain.verdicts import Reason
-from safety.decision import CONCLUSIONS, decide
+from safety.review_decision import CONCLUSIONS, decide
 
 STEERS_GIT = (".gitmodules", "**/.gitattributes")
 """What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.configuration import Guards
+from domain.config.configuration import Guards
 from domain.gates import Gate, GateDecision, GateState
 from domain.verdicts import BreakerState, Check, Reason
-from safety.loops import THRESHOLD, Step, detected
+from safety.loop_detection import THRESHOLD, Step, detected
 
 MOST_ITERATIONS = 50
 LONGEST_RUNTIME = timedelta(minutes=60)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from domain.deliveries import DeliveryAttempt
+from domain.github.deliveries import DeliveryAttempt
 from domain.verdicts import Reason
 
 SETTLES = timedelta(seconds=30)  # an attempt may take that long, and the door may store a little later

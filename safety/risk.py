@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from domain.changes import Change, Touched
-from domain.findings import RawFinding, Severity
 from domain.globs import matches
 from domain.paths import is_manifest, is_source, is_test, namesake
-from domain.review import Risk, RiskLevel, RiskPart
+from domain.review.changes import Change, Touched
+from domain.review.findings import RawFinding, Severity
+from domain.review.review import Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)

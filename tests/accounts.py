@@ -6,9 +6,9 @@ from sqlalchemy import select
 
 from domain.events import EventType
 from domain.money import MICRO, Limits
-from domain.runs import Phase
-from memory.database import Database
-from memory.tables import BudgetRow, EventRow, SpendRow
+from domain.runs.run import Phase
+from memory.db.engine import Database
+from memory.db.tables import BudgetRow, EventRow, SpendRow
 
 USUAL = Limits()
 

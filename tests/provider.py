@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from agents.models import LanguageModel, language_model
+from agents.llm.models import LanguageModel, language_model
 
 KEY = "sk-ant-test-not-a-key"
 USED = {"input_tokens": 900, "output_tokens": 60, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from domain.money import Limits, Outcome, Receipt, Refusal, Reservation, Totals
-from domain.runs import Phase
-from safety.money import refusal
+from domain.runs.run import Phase
+from safety.budgets import refusal
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Select, bindparam, column, literal, or_, select, table, union_all
 
 from domain.gates import GateState
-from memory.database import Database
-from memory.tables import DeliveryRow, GateRow, RunRow, WaitRow
+from memory.db.engine import Database
+from memory.db.tables import DeliveryRow, GateRow, RunRow, WaitRow
 
 _SOON = timedelta(seconds=5)
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.settings import Settings
-from domain.runs import RepositoryRef, Run, RunState, Trigger
-from memory.tables import DeliveryRow, GateRow, RunRow, SpendRow
+from domain.runs.run import RepositoryRef, Run, RunState, Trigger
+from memory.db.tables import DeliveryRow, GateRow, RunRow, SpendRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

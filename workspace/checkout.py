@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import ToolError
-from workspace.copying import NotCopied
-from workspace.dependencies import Kept
+from workspace.dependency_cache import Kept
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
-from workspace.registry import Address
-from workspace.sandbox import BUBBLEWRAP, LANDLOCK, Account, Command, Completed, Quota, Sandbox
+from workspace.safe_copy import NotCopied
+from workspace.sandbox.registry_proxy import Address
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Account, Command, Completed, Quota, Sandbox
 from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from domain.commits import Signature
 from domain.errors import CodeAccessError, Recovery
-from domain.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from workspace import names
+from domain.github.commits import Signature
+from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
 from workspace.diff import printable
 from workspace.git import Git
+from workspace.patches import path_rules
 
 _REGULAR = {REGULAR.encode(), EXECUTABLE.encode()}
 _FOLDER = b"040000"
@@ -115,7 +115,7 @@ async def _listed(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, 
 
 def _named(file: ChangedFile) -> bytes:
     """The path as git has it, if it names one file inside."""
-    if wrong := names.mistake(file.path):
+    if wrong := path_rules.mistake(file.path):
         raise CannotCommit(f"The path {_shown(file.path)} {wrong}.")
     return file.path.encode()
 

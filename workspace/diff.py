@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from domain import paths
-from domain.changes import ChangeStatus, FileChange, Hunk, Touched
+from domain.review.changes import ChangeStatus, FileChange, Hunk, Touched
 
 EXECUTABLE = "100755"
 REGULAR = frozenset({"100644", EXECUTABLE, "100664"})

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 
-from domain.commits import Signature
-from domain.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
-from workspace import bases, commits, line_ends, patching
+from domain.github.commits import Signature
+from domain.runs.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
+from workspace import commits
 from workspace.objects import Objects
-from workspace.refusal import PatchRefused
+from workspace.patches import bases, line_ends, patching
+from workspace.patches.errors import PatchRefused
+from workspace.patches.tree import Tree
+from workspace.patches.validation import Judged, judge, validate
 from workspace.snapshot import Snapshot
-from workspace.tree import Tree
-from workspace.validate import Judged, judge, validate
 
 # Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
 _AUTHOR = Signature(name="forge", email="forge@localhost")

@@ -14,16 +14,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from domain.changes import Change
-from domain.commits import Signature
 from domain.errors import CodeAccessError, CommitGone
-from domain.patches import ChangeSet
+from domain.github.commits import Signature
+from domain.review.changes import Change
+from domain.runs.patches import ChangeSet
 from workspace import commits
 from workspace.commits import CannotCommit, Described
 from workspace.diff import DEFAULT, Limits
 from workspace.git import Git, Output, TooLarge, said
 from workspace.objects import Objects
-from workspace.pushing import Moved, Pushed, PushOutcome, outcome
+from workspace.push_result import Moved, Pushed, PushOutcome, outcome
 
 GIGABYTE = 1_000_000_000
 

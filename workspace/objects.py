@@ -5,9 +5,9 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from domain.changes import Change, FileChange, FileVersions
 from domain.errors import CodeAccessError
 from domain.paths import is_source, is_test
+from domain.review.changes import Change, FileChange, FileVersions
 from workspace.attributes import Attributes
 from workspace.diff import (
     DEFAULT,
@@ -22,8 +22,7 @@ from workspace.diff import (
     touched,
 )
 from workspace.encoding import in_utf8, looks_binary
-from workspace.git import MEGABYTE, Git, TooLarge, Unrelated
-from workspace.selection import (
+from workspace.file_selection import (
     CLAIMS_GENERATED,
     brings_what_runs,
     choose,
@@ -35,6 +34,7 @@ from workspace.selection import (
     within_diff,
     within_sizes,
 )
+from workspace.git import MEGABYTE, Git, TooLarge, Unrelated
 
 _DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/dev/null", "--ignore-submodules=none")
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from domain.actions import TESTING_EVENTS, Job, WorkflowRun
-from domain.neutral import visible
-from domain.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
+from domain.github.workflow_runs import TESTING_EVENTS, Job, WorkflowRun
+from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
+from domain.text.escaping import visible
 
 MOST_LOG = 64_000
 """Bytes of a job's log that are worth reading: what cleans up after a failed step may print a lot."""

@@ -6,24 +6,18 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
-from agents.asking import Question
-from agents.model_review.questions import framed, without_hidden
-from agents.model_review.reading import Reading, Size, plan
-from agents.model_review.rendering import Redact, clean
+from agents.llm.ask import Question
 from agents.prompts import prompt
-from agents.testing.classes import exception_line, first_look
+from agents.review.model.file_selection import Reading, Size, plan
+from agents.review.model.questions import framed, without_hidden
+from agents.review.model.rendering import Redact, clean
+from agents.testing.failure_classes import exception_line, first_look
 from agents.testing.failures import MOST_COMMANDS, MOST_TESTS, Failed, left_out, told, what_failed
-from domain.changes import Change
-from domain.neutral import visible
 from domain.paths import is_source, namesake
-from domain.testing import (
-    LAST_LINE,
-    Analysis,
-    FailureClass,
-    TestCase,
-    TestRun,
-)
-from domain.work import ToFix
+from domain.review.changes import Change
+from domain.runs.task_result import ToFix
+from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
+from domain.text.escaping import visible
 
 FIXABLE = 0.7
 """A fix that is surer than this sends the work back to the implementer (SPEC P3)."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agents.testing.markup import inside, number, read
+from agents.testing.xml import inside, number, read
 from domain.errors import ToolError
-from domain.testing import LAST_LINE, LONGEST_PATH, Coverage, FileCoverage
+from domain.runs.testing import LAST_LINE, LONGEST_PATH, Coverage, FileCoverage
 
 MOST_FILES = 20_000
 MOST_LINES = 1_000_000

@@ -4,11 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.model_review.rendering import Redact, clean
+from agents.review.model.rendering import Redact, clean
 from domain.globs import matches
-from domain.neutral import visible
-from domain.redaction import outgoing
-from domain.testing import (
+from domain.runs.testing import (
     LONGEST_DETAILS,
     LONGEST_ID,
     MOST_TOLD,
@@ -18,6 +16,8 @@ from domain.testing import (
     TestCase,
     TestRun,
 )
+from domain.text.escaping import visible
+from domain.text.redaction import outgoing
 
 MOST_TESTS = 10
 MOST_COMMANDS = 5

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.testing.markup import both_ends, inside, number, one_line, read
+from agents.testing.xml import both_ends, inside, number, one_line, read
 from domain.errors import ToolError
-from domain.testing import (
+from domain.runs.testing import (
     LAST_LINE,
     LONGEST_DETAILS,
     LONGEST_ID,

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from agents.testing.selection import is_runnable
-from domain.changes import Change, ChangeStatus, FileChange
+from agents.testing.test_selection import is_runnable
 from domain.paths import is_source, is_test
-from domain.test_texts import ranges
-from domain.work import ToFix
+from domain.review.changes import Change, ChangeStatus, FileChange
+from domain.runs.task_result import ToFix
+from messages.tests import ranges
 
 WEAKENED = "tests.weakened"
 MOST = 20  # more are more than one attempt mends

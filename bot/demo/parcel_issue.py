@@ -4,7 +4,7 @@ from difflib import unified_diff
 
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel, Uses
+from agents.llm.scripted import ScriptedModel, Uses
 from bot.demo import project
 
 TITLE = "Parcels without a size are quoted"

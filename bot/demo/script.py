@@ -4,7 +4,7 @@ import re
 
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from bot.demo import parcel_issue
 
 _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")

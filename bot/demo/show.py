@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.rule import Rule
 
-from agents.models import Models, Task, Unusable
+from agents.llm.models import Models, Task, Unusable
 from bot.app import forge, served
-from bot.demo import acts, project
+from bot.demo import project, scenes
+from bot.demo.driver import Stage, kept
 from bot.demo.script import scripted_model
-from bot.demo.stage import Stage, kept
 from bot.settings import Settings
 from simulator import Simulator
 from simulator.gitstore import FileContent
@@ -59,11 +59,11 @@ async def run(
 
 async def _play(stage: Stage, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
     """Play the acts; whether everything came out as promised."""
-    cast = acts.cast_of(stage.github)
-    good = kept(stage.console, await acts.review(stage, cast, second_push))
-    good = kept(stage.console, await acts.gate(stage, cast, settings)) and good
-    good = kept(stage.console, await acts.learning(stage, cast, settings)) and good
-    return kept(stage.console, await acts.issue(stage, cast)) and good
+    cast = scenes.cast_of(stage.github)
+    good = kept(stage.console, await scenes.review(stage, cast, second_push))
+    good = kept(stage.console, await scenes.gate(stage, cast, settings)) and good
+    good = kept(stage.console, await scenes.learning(stage, cast, settings)) and good
+    return kept(stage.console, await scenes.issue(stage, cast)) and good
 
 
 async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from bot.github.markdown import bytes_shortened, plain_shortened, shortened
 from bot.github.payloads import AnnotationShown
-from domain.checks import Annotation, Button, CheckRun
 from domain.errors import Unprocessable
+from domain.github.checks import Annotation, Button, CheckRun
 
 MAX_ANNOTATIONS = 50  # in one request; further ones are appended by updates
 MAX_TEXT = 65_535  # characters, summary and text each

@@ -10,16 +10,16 @@ from pydantic import JsonValue
 
 from bot.github.errors import refusal, unexpected
 from bot.github.etags import EtagCache
-from bot.github.exchange import Credential, Exchange, content
 from bot.github.graphql import Document, address, outcome
 from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
 from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, patiently
+from bot.github.request import Credential, Exchange, content
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import APP, AppSignature, InstallationTokens
 from bot.github.transport import Answer, Call, Kept, Transport
 from domain.errors import NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100

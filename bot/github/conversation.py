@@ -9,9 +9,9 @@ from bot.github.client import Client, repository_path, require_same, segment
 from bot.github.errors import unexpected
 from bot.github.graphql import Document
 from bot.github.payloads import Account, App, Created, Home, Repository, parse, parse_all
-from domain.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
+from domain.github.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
 from domain.ports import Conversation
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 MAX_PAGES = 50
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from bot.github.client import PAGE, Client
 from bot.github.errors import unexpected
 from bot.github.payloads import AttemptShown, parse_all
-from domain.deliveries import AttemptsPage
+from domain.github.deliveries import AttemptsPage
 from domain.ports import DeliveryLog
 
 # GitHub, "Redelivering webhooks"

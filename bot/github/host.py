@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from bot.github.actions import GitHubActions
 from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
 from bot.github.client import Client, Stop, never, repository_path, require_same, segment
 from bot.github.deliveries import GitHubDeliveries
@@ -35,15 +34,16 @@ from bot.github.payloads import (
     parse,
     parse_all,
 )
-from bot.github.proposing import GitHubProposing
+from bot.github.pull_requests import GitHubProposing
 from bot.github.settings import GitHubSettings
-from domain.checks import Annotation, CheckRun, CheckRunRef
-from domain.commits import Signature
-from domain.dependencies import DependencyChange
+from bot.github.workflow_runs import GitHubActions
 from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.github.checks import Annotation, CheckRun, CheckRunRef
+from domain.github.commits import Signature
+from domain.github.dependencies import DependencyChange
+from domain.github.pull_requests import DraftReview, InlineComment, PullRequest
 from domain.ports import Clock, CodeHost
-from domain.pulls import DraftReview, InlineComment, PullRequest
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 
 class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):

@@ -6,9 +6,9 @@ from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.payloads import IssueCommentShown, IssueShown, parse, parse_all
 from domain.errors import NotFound
-from domain.issues import Issue, IssueComment
+from domain.github.issues import Issue, IssueComment
 from domain.ports import Issues
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 
 class GitHubIssues(GitHubConversation, Issues):

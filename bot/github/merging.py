@@ -8,7 +8,6 @@ from pydantic import JsonValue
 from bot.github.client import repository_path, require_same, segment
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import quoted, refusal, unexpected, words
-from bot.github.exchange import content
 from bot.github.payloads import (
     GuardedBranch,
     LineShown,
@@ -22,12 +21,13 @@ from bot.github.payloads import (
     parse,
     parse_all,
 )
+from bot.github.request import content
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
-from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.pull_requests import Approval, ChangeRequest
 from domain.ports import Merging
-from domain.pulls import Approval, ChangeRequest
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 _REFUSALS = (403, 405, 409)
 # GitHub's 405 has no code: https://docs.github.com/rest/pulls/pulls#merge-a-pull-request

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 from domain.errors import LeftOut, RateLimited, Unavailable
 from domain.importance import Importance, current
 from domain.ports import Clock
-from safety.pacing import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, Spent, Turn, turn
+from safety.write_rates import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, Spent, Turn, turn
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]

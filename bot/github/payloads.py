@@ -5,13 +5,13 @@ from typing import Literal, TypeVar
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from bot.github.errors import unexpected
-from domain.checks import CheckRunRef
-from domain.deliveries import DeliveryAttempt
-from domain.dependencies import DependencyChange, Vulnerability
-from domain.issues import Issue, IssueComment, wording
-from domain.merging import CheckResult, MergeMethod, RequiredCheck
-from domain.pulls import Branch, PullRequest
-from domain.redaction import outgoing
+from domain.github.checks import CheckRunRef
+from domain.github.deliveries import DeliveryAttempt
+from domain.github.dependencies import DependencyChange, Vulnerability
+from domain.github.issues import Issue, IssueComment, wording
+from domain.github.merging import CheckResult, MergeMethod, RequiredCheck
+from domain.github.pull_requests import Branch, PullRequest
+from domain.text.redaction import outgoing
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

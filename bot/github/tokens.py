@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import jwt
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bot.github.exchange import Credential, Exchange, content
 from bot.github.pacing import Sleep, patiently
 from bot.github.payloads import parse
+from bot.github.request import Credential, Exchange, content
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.github.transport import Call
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
-from domain.redaction import OWN
+from domain.text.redaction import OWN
 
 APP = 0  # stands for the App itself where an installation is asked for
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ

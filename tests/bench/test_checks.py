@@ -12,11 +12,11 @@ from pathlib import Path
 import dbos
 import sqlalchemy
 
-from agents.checks.run import run_checks
-from agents.checks.toolbox import Toolbox
+from agents.review.checks.run import run_checks
+from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
-from workspace import probing
-from workspace.sandbox import LIMITS, Command
+from workspace.sandbox import probing
+from workspace.sandbox.sandbox import LIMITS, Command
 
 STARTS, ROUNDS = 20, 5
 

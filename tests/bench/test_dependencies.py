@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from workspace.dependencies import MOST, DependencyCache
-from workspace.sandbox import unprivileged_account
+from workspace.dependency_cache import MOST, DependencyCache
+from workspace.sandbox.sandbox import unprivileged_account
 from workspace.temporary import remove_tree
 
 ROUNDS, FOLDERS, EACH, SIZE = 3, 50, 100, 40_000

@@ -16,9 +16,9 @@ from aiohttp import web
 from bot.app import forge, served
 from bot.clock import SystemClock
 from bot.webhook import Door
-from memory.database import sync_engine
-from pipeline.engine import client
+from memory.db.engine import sync_engine
 from pipeline.intake import Intake
+from pipeline.worker import client
 from simulator import Simulator
 from tests.bench.load import Load, Result, from_another_process
 from tests.bench.recorded import replayed

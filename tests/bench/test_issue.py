@@ -24,11 +24,11 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
-from agents.tokens import estimate
-from memory.tables import RunRow
-from pipeline.services import WORTH_TELLING
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
+from agents.llm.tokens import estimate
+from memory.db.tables import RunRow
+from pipeline.context import WORTH_TELLING
 from pipeline.steps import Call, durable
 from simulator import RequestInfo, Simulator
 from simulator.state import Issue, PullRequest, Repository

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from domain.configuration import PathRule
-from domain.patches import Areas, ChangeSet
+from domain.config.configuration import PathRule
+from domain.runs.patches import Areas, ChangeSet
 from tests.unit.patches.building import Git, tree
-from workspace.tree import Tree
-from workspace.validate import judge, validate
+from workspace.patches.tree import Tree
+from workspace.patches.validation import judge, validate
 
 ROUNDS, FILES, OTHERS, LINES = 7, 1_000, 20_000, 400
 AREAS = Areas(

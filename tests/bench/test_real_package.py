@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel, Uses
+from agents.llm.scripted import ScriptedModel, Uses
 from simulator.state import Issue, PullRequest, Repository
 from tests.bench.test_issue import measured, print_tokens
 from tests.stories.driver import Story

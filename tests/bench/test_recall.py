@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import insert, text
 from ulid import ULID
 
-from domain.runs import Phase, RepositoryRef
-from memory import vectors
-from memory.database import Connection, Database, sync_engine
-from memory.recall import Asked, note, recall
-from memory.tables import MemoryRow
+from domain.runs.run import Phase, RepositoryRef
+from memory.db.engine import Connection, Database, sync_engine
+from memory.db.tables import MemoryRow
+from memory.learned import vectors
+from memory.learned.recall import Asked, note, recall
 from tests.databases import Backend, drop, fresh
 
 ROUNDS, WORDS, ASKED, NOW = 40, 5_000, 16, datetime.now(UTC)

@@ -14,18 +14,18 @@ from sqlalchemy import Engine, event, insert, select, text
 from ulid import ULID
 
 from bot.clock import SystemClock
-from domain.configuration import Configuration
+from domain.config.configuration import Configuration
 from domain.events import EventType
 from domain.money import NO_CEILINGS, Limits, Outcome, Receipt, Reservation
 from domain.ports import Purse
-from domain.runs import Phase, Run
-from memory import answers
-from memory.database import Connection, Database
-from memory.spend import StoredPurse
-from memory.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
-from pipeline.journal import WorkflowJournal
-from pipeline.paying import Paying
-from pipeline.services import Services
+from domain.runs.run import Phase, Run
+from memory.budgets import model_answers
+from memory.db.engine import Connection, Database
+from memory.db.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
+from memory.reservations.reservations import StoredPurse
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.model_calls.budgeted import Paying
 from tests.databases import Backend, drop, fresh
 from tests.rows import run_row, working
 from tests.stories.driver import story
@@ -171,7 +171,7 @@ async def _filled(database: Database) -> Run:
         use = {"tool": "read_file", "arguments": {"path": f"src/module_{number}.py"}}
         results = [f"{line}: total = {chance.random()}" for line in range(80)]
         value = {"key": f"turn {number}", "text": "I read on.", "uses": [use], "results": ["\n".join(results)]}
-        await answers.keep(database, run, f"digest {number}", value, now - timedelta(minutes=ANSWERS - number))
+        await model_answers.keep(database, run, f"digest {number}", value, now - timedelta(minutes=ANSWERS - number))
     await _insert(database, EventRow, [_event(chance, ids, now, number) for number in range(EVENTS)])
     await _insert(database, SpendRow, [_spend(chance, ids, now, number) for number in range(SPEND)])
     async with database.transaction() as session:

@@ -8,16 +8,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from agents import reviewer
-from agents.checks.toolbox import Toolbox
-from agents.model_review import questions
-from domain import texts
-from domain.configuration import Configuration
-from domain.redaction import outgoing
-from domain.remarks import Remark
-from memory import checkpoints, findings
-from memory.database import Database
-from pipeline.publish import choose_inline
+from agents.review import reviewer
+from agents.review.model import questions
+from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration
+from domain.review.inline_comments import Remark
+from domain.text.redaction import outgoing
+from memory.db.engine import Database
+from memory.findings import findings
+from memory.runs import checkpoints
+from messages import review as review_texts
+from pipeline.publishing.publisher import choose_inline
 from safety.risk import Author as Writer
 from tests.databases import fresh
 from tests.rows import NOON, run_row, working
@@ -94,7 +95,7 @@ async def _reviewed(name: str, files: Mapping[str, str], toolbox: Toolbox, folde
             session.add(run_row(run.id))
         model = reviewer.without_model(checked, configuration, "no model")
         review = await checkpoints.save_review(database, run, reviewer.draw(checked, model), NOON)
-        texts.outcome(review, review.findings, 0)
+        review_texts.outcome(review, review.findings, 0)
         await findings.names(database, run.repository.id, run.number)
         return choose_inline(review, (), 25)
 

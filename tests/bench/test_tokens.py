@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agents import wire
-from agents.asking import Question, ask
-from agents.model_review import Report, ReviewQuestion, Verdicts, confirmed, findings_of, questions, second_look
-from agents.scripted import ScriptedModel
-from agents.tokens import estimate
-from domain.changes import Change, FileVersions
-from domain.findings import RawFinding
+from agents.llm import messages
+from agents.llm.ask import Question, ask
+from agents.llm.scripted import ScriptedModel
+from agents.llm.tokens import estimate
+from agents.review.model import Report, ReviewQuestion, Verdicts, confirmed, findings_of, questions, second_look
+from domain.review.changes import Change, FileVersions
+from domain.review.findings import RawFinding
 from tests.purses import OpenPurse
 from tests.unit.workspace.remotes import Author
 from workspace.diff import Limits
@@ -115,7 +115,7 @@ def _tokens(question: Question, schema: type[Report] | type[Verdicts]) -> int:
 
 def _fixed(question: Question, schema: type[Report] | type[Verdicts]) -> int:
     """The stable prefix: the same for every question of its kind, so that providers can cache it."""
-    tool = wire.parameters(schema).output_tools[0]
+    tool = messages.parameters(schema).output_tools[0]
     return FRAME + estimate(question.instructions) + estimate(json.dumps(tool.parameters_json_schema))
 
 

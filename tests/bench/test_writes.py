@@ -18,9 +18,9 @@ from typing import Any
 
 from bot.app import Patience
 from bot.github.pacing import Write
-from domain import texts
+from messages import review as review_texts
 from pipeline.steps import Call, durable
-from safety.pacing import PER_HOUR, PER_MINUTE
+from safety.write_rates import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.clock import MovableClock
@@ -72,13 +72,15 @@ async def when(known: Callable[[], object]) -> float:
     return time.perf_counter()
 
 
-def check(told: Story, pull: PullRequest, name: str = texts.CHECK_NAME) -> CheckRun | None:
+def check(told: Story, pull: PullRequest, name: str = review_texts.CHECK_NAME) -> CheckRun | None:
     """The newest check of this name on a pull request's head."""
     found = told.github.check_runs(pull.repository, pull.head_sha, name)
     return max(found, key=lambda each: each.id, default=None)
 
 
-def concludes(told: Story, pull: PullRequest, conclusion: str | None = None, name: str = texts.CHECK_NAME) -> bool:
+def concludes(
+    told: Story, pull: PullRequest, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
+) -> bool:
     """Whether a check is completed, as this if it is named."""
     found = check(told, pull, name)
     return found is not None and found.status == "completed" and conclusion in {None, found.conclusion}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.gates import CHECK_ID
-from memory.database import Database
+from memory.db.engine import Database
 from simulator import Simulator
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.webhooks import Delivery

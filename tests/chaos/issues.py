@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 
 from domain.money import shown
-from memory.tables import AnswerRow, OutboxRow, RunRow, SpendRow
+from memory.db.tables import AnswerRow, OutboxRow, RunRow, SpendRow
 from simulator.state import Issue
 from tests.chaos.driver import Chooser, never
 from tests.chaos.model import SHOP

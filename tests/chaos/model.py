@@ -10,7 +10,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agents.scripted import Played, ScriptedModel, Uses
+from agents.llm.scripted import Played, ScriptedModel, Uses
 from domain.money import Fixed
 
 SHOP = {

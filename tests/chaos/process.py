@@ -10,8 +10,8 @@ from typing import Any
 
 from dbos import DBOS
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from bot.app import Patience, forge, served
 from bot.settings import Settings
 from pipeline.steps import Call, durable

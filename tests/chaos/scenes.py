@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from domain import texts
+from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.chaos.driver import Chooser, Point, Stage, never
@@ -102,7 +102,7 @@ class Scene:
                     *(check.name, check.status, check.conclusion, settled(check.title), settled(check.summary)),
                     *((one["path"], one["start_line"], one["title"], one["message"]) for one in check.annotations),
                 )
-                for check in github.check_runs(self.repository, head, texts.CHECK_NAME)
+                for check in github.check_runs(self.repository, head, review_texts.CHECK_NAME)
             ]
             for head in self.heads
         ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.settings import GitHubSettings
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 from simulator.actions import User
 from simulator.server import Simulator
 from simulator.state import Installation, PullRequest, Repository

@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from domain.actions import Job, WorkflowRun
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable
+from domain.github.workflow_runs import Job, WorkflowRun
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from domain.checks import Annotation, Button, CheckRun
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.pulls import DraftReview, InlineComment
-from domain.review import Conclusion
+from domain.github.checks import Annotation, Button, CheckRun
+from domain.github.pull_requests import DraftReview, InlineComment
+from domain.review.review import Conclusion
 from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:run-1:0123abcd -->"

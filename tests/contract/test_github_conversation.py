@@ -2,9 +2,9 @@
 
 import pytest
 
-from domain.conversation import CommentKind, CommentRef, Reaction, Thumb
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.pulls import DraftReview, InlineComment
+from domain.github.conversation import CommentKind, CommentRef, Reaction, Thumb
+from domain.github.pull_requests import DraftReview, InlineComment
 from simulator.state import ReviewComment, Thread
 from tests.contract.stage import CODE, Stage
 

@@ -3,8 +3,8 @@
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
-from domain.pulls import Approval
+from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.pull_requests import Approval
 from simulator.events import Actor
 from simulator.pulling import open_pull
 from tests.contract.stage import CODE, Stage

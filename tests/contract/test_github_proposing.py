@@ -2,9 +2,9 @@
 
 import pytest
 
-from domain.conversation import CommentEdit
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
-from domain.pulls import Branch, PullRequest
+from domain.github.conversation import CommentEdit
+from domain.github.pull_requests import Branch, PullRequest
 from simulator.faults import Moment, RequestInfo
 from tests.contract.stage import Stage
 

@@ -9,20 +9,20 @@ from typing import Any, cast
 import pytest
 
 from domain.commands import Repeat
-from domain.commits import Signature
 from domain.errors import CodeAccessError, Superseded, Unavailable
-from domain.markers import Markers
-from domain.pulls import PullRequest
-from domain.runs import RepositoryRef, Run, Trigger
-from memory import runs
-from memory.database import Database
-from memory.runs import Candidate
-from pipeline.proposing import MOST_NAMES, NotProposed, Placed, Proposal
-from pipeline.services import Services
+from domain.github.commits import Signature
+from domain.github.pull_requests import PullRequest
+from domain.runs.run import RepositoryRef, Run, Trigger
+from domain.text.markers import Markers
+from memory.db.engine import Database
+from memory.runs import runs
+from memory.runs.runs import Candidate
+from pipeline.context import Services
+from pipeline.issue.branch import MOST_NAMES, NotProposed, Placed, Proposal
 from tests.contract.stage import Stage
 from tests.databases import fresh
 from workspace.mirror import Mirror, Mirrors
-from workspace.pushing import Moved, Refused
+from workspace.push_result import Moved, Refused
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from domain.commits import Signature
 from domain.errors import CodeAccessError, Recovery
+from domain.github.commits import Signature
 from simulator import pull_shapes
 from simulator.gitstore import Blob
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror, Mirrors
-from workspace.pushing import Moved, Pushed, Refused
+from workspace.push_result import Moved, Pushed, Refused
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

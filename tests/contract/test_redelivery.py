@@ -11,9 +11,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from domain.errors import Forbidden, RateLimited, Unavailable
-from memory import deliveries
-from memory.database import Database, begin, sync_engine
-from pipeline.redelivery import Redelivery
+from memory.db.engine import Database, begin, sync_engine
+from memory.deliveries import deliveries
+from pipeline.maintenance.redelivery import Redelivery
 from simulator.webhooks import Delivery
 from tests.contract.stage import Stage, staged
 from tests.databases import Backend, drop, fresh

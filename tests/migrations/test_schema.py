@@ -15,13 +15,13 @@ from sqlalchemy import column, insert, inspect, select, table
 import migrations
 from domain.errors import ConfigurationError
 from domain.events import Event, EventType
-from domain.memories import Archived
-from memory import tables
-from memory.database import Base, Connection, Database, Engine, begin, sync_engine
-from memory.ledger import MOVES, moved
-from memory.memories import archive, row_of
-from memory.tables import EventRow, MemoryRow, MemoryVectorRow
-from memory.vectors import Vector, keep, missing
+from domain.memories.memory import Archived
+from memory.db import tables
+from memory.db.engine import Base, Connection, Database, Engine, begin, sync_engine
+from memory.db.tables import EventRow, MemoryRow, MemoryVectorRow
+from memory.learned.memories import archive, row_of
+from memory.learned.vectors import Vector, keep, missing
+from memory.ledger.ledger import MOVES, moved
 from tests.databases import Backend, drop, fresh
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_recall import SHOP, learned

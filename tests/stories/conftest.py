@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from tests.databases import Backend, drop, fresh
 from tests.stories.driver import NO_MODEL, Story, story
 

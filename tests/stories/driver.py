@@ -10,12 +10,12 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from agents.models import Models, Task
+from agents.llm.models import Models, Task
 from bot.app import Forge, Patience, forge, served
 from bot.settings import Settings
-from domain import texts
-from memory import runs
-from memory.tables import RunRow
+from memory.db.tables import RunRow
+from memory.runs import runs
+from messages import review as review_texts
 from pipeline.steps import Durable, durable
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
@@ -78,7 +78,7 @@ class Story:
 
         :param base: of a merge into this branch, whose check is not the one that other branches require.
         """
-        name = texts.CHECK_NAME if base is None else f"{texts.CHECK_NAME}: {base}"
+        name = review_texts.CHECK_NAME if base is None else f"{review_texts.CHECK_NAME}: {base}"
         found = self.github.check_runs(repository, sha, name)
         assert found, f"there is no {name} on this head"
         return max(found, key=lambda run: run.id)

@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from memory import ladder, looks
-from memory.tables import RunRow
-from pipeline.retention import remove_old
+from memory.db.tables import RunRow
+from memory.repositories import automation_level
+from memory.runs import scheduled_checks
+from pipeline.maintenance.retention import remove_old
 from simulator import User
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.refusals import Refusal
@@ -31,7 +32,7 @@ async def at_level(
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "admin")
     database, now = told.forge.services.database, told.clock.now()
-    await ladder.set_level(database, repository.id, level, "carol", "the story's beginning", now)
+    await automation_level.set_level(database, repository.id, level, "carol", "the story's beginning", now)
     return repository, alice, carol
 
 
@@ -51,7 +52,7 @@ async def rest(told: Story) -> None:
     end = time.monotonic() + PATIENCE
     while True:
         await told.rest()
-        if not await looks.due(told.forge.services.database, told.clock.now()):
+        if not await scheduled_checks.due(told.forge.services.database, told.clock.now()):
             break
         assert time.monotonic() < end, "a look that is due did not begin"
         await asyncio.sleep(0.05)
@@ -77,7 +78,7 @@ async def acted(told: Story) -> list[tuple[str, int, str]]:
     return [
         (each["act"], each["level"], each["rule"])
         for run in await told.runs()
-        for each in await ladder.acts(database, run.id)
+        for each in await automation_level.acts(database, run.id)
     ]
 
 
@@ -289,7 +290,7 @@ async def test_people_are_told_before_a_merge(told: Story) -> None:
         ("auto_approve", 3, "ladder.auto_approve"),
         ("auto_merge", 3, "ladder.auto_merge"),
     }
-    facts = await ladder.facts(told.forge.services.database, repository.id)
+    facts = await automation_level.facts(told.forge.services.database, repository.id)
     assert list(facts.decisions) == []  # what Forge merges is nobody's approval
 
 

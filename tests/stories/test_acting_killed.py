@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory import ladder, runs
+from memory.repositories import automation_level
+from memory.runs import runs
 from simulator.state import PullRequest, Repository
 from tests.chaos.driver import Point, Stage, stage
 from tests.databases import Backend
@@ -23,7 +24,7 @@ async def prepared(there: Stage, level: int) -> Repository:
     there.github.grant(repository, there.github.user("alice"), "write")
     there.github.protect(repository, "main", ["ci"])
     await there.start()
-    await ladder.set_level(there.database, repository.id, level, "carol", "the beginning", there.clock.now())
+    await automation_level.set_level(there.database, repository.id, level, "carol", "the beginning", there.clock.now())
     return repository
 
 
@@ -58,7 +59,7 @@ async def until(there: Stage, holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def acts(there: Stage) -> list[str]:
     latest = await runs.latest(there.database)
-    return [each["act"] for run in latest for each in await ladder.acts(there.database, run.id)]
+    return [each["act"] for run in latest for each in await automation_level.acts(there.database, run.id)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain import texts
+from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -57,7 +57,7 @@ async def test_back_to_the_first_base(told: Story) -> None:
     await alice.edit_base(pull, "main")
     await told.rest()
     told.comments(pull)
-    assert told.github.check_runs(repository, head, texts.CHECK_NAME)[-1].conclusion == "failure"
+    assert told.github.check_runs(repository, head, review_texts.CHECK_NAME)[-1].conclusion == "failure"
 
 
 async def test_ready_while_the_draft_is_being_left_out(told: Story) -> None:
@@ -172,12 +172,12 @@ async def test_a_check_is_closed_once_github_lets_it(told: Story, how: str) -> N
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
     if how == "suspended":
-        [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+        [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
         assert check.status == "in_progress"
         told.github.unsuspend(installation)
         await told.rest()
     told.comments(pull)
-    [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
     # The run may have met the suspension itself before the news of it came: then it failed.
     state = next(run.state for run in await told.runs() if run.head_sha == head)
     assert (check.status, check.conclusion) == (

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from domain.commands import Repeat
-from domain.runs import ReasonCode, RepositoryRef, RunState, Trigger
-from memory import runs
-from memory.runs import Candidate
+from domain.runs.run import ReasonCode, RepositoryRef, RunState, Trigger
+from memory.runs import runs
+from memory.runs.runs import Candidate
 from simulator.state import Installation, Issue, Repository
 from tests.stories.driver import Story
 

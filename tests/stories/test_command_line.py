@@ -17,10 +17,10 @@ import pytest
 import typer
 from rich.console import Console
 
-from bot.cli import cli
-from bot.review_shown import tell
+from bot.cli.main import cli
+from bot.cli.review_output import tell
 from domain.errors import ForgeError
-from domain.review import Decision, Review, Risk, RiskLevel
+from domain.review.review import Decision, Review, Risk, RiskLevel
 from tests.databases import fresh
 from tests.unit.checks.test_sarif_round_trip import FINDINGS
 
@@ -85,7 +85,7 @@ def test_wrong_input_is_not_a_verdict(repository: Path) -> None:
 
 
 def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
-    broken = "from bot import cli, local_review; local_review.run = None; cli.main()"
+    broken = "from bot.cli import main, review; review.run = None; main.main()"
     done = subprocess.run(
         [sys.executable, "-c", broken, "review", str(repository)], check=False, capture_output=True, text=True
     )
@@ -334,7 +334,7 @@ def test_a_wrong_choice_is_told_in_our_words() -> None:
 
 
 def test_every_way_to_start_it() -> None:
-    for module in ("bot", "bot.cli"):
+    for module in ("bot", "bot.cli.main"):
         done = subprocess.run([sys.executable, "-m", module, "--help"], check=False, capture_output=True, text=True)
         assert "Forge reviews pull requests" in done.stdout, module
 

@@ -5,10 +5,10 @@ import re
 from dbos import DBOS
 from inline_snapshot import snapshot
 
-from memory import checkpoints, runs
-from pipeline import threads
-from pipeline.publish import Publisher
-from safety.quota import PER_PULL_REQUEST
+from memory.runs import checkpoints, runs
+from pipeline.publishing.publisher import Publisher
+from pipeline.verdicts import threads
+from safety.review_quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel, Stalls
-from memory import leases
+from agents.llm.scripted import ScriptedModel, Stalls
+from memory.runs import contract_leases
 from simulator.state import Issue, PullRequest
 from tests.stories.driver import Story
 from tests.stories.test_issue import DONE, patches, told_last
@@ -148,8 +148,8 @@ async def test_who_waits_for_github_keeps_its_contract(read: Story, model: Scrip
     assert await state(read, asked) == "waiting"
     read.clock.move(minutes=30)
     database, where, now = read.forge.services.database, asked.repository.id, read.clock.now()
-    assert [lease.contract for lease in await leases.expired(database, now)] == ["openapi"]
-    assert not (await leases.acquire(database, where, ["openapi"], "another", now)).is_ours
+    assert [lease.contract for lease in await contract_leases.expired(database, now)] == ["openapi"]
+    assert not (await contract_leases.acquire(database, where, ["openapi"], "another", now)).is_ours
     read.clock.move(minutes=31)
     await until(read, asked, "Pull request: done")
     looked_at(read, asked)
@@ -167,7 +167,7 @@ async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedMo
     asked = await opened(read, **FILES)
     model.when("Discounts", planned(file=API))
     database, tomorrow = read.forge.services.database, read.clock.now() + timedelta(hours=25)
-    await leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
+    await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
     await asked.says(asked.alice, "/forge run")
     assert "`openapi` is held by another run" in asked.status
     run = await asked.run()
@@ -205,7 +205,9 @@ async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, m
     await asked.alice.comment(asked.issue, "/forge run")
     await working.wait()
     database, later = read.forge.services.database, read.clock.now() + timedelta(minutes=6)
-    assert (await leases.acquire(database, asked.repository.id, ["openapi"], "another", later)).tokens == {"openapi": 2}
+    assert (await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", later)).tokens == {
+        "openapi": 2
+    }
     await read.rest()
     assert not asked.repository.pulls()
     assert not [name for name in asked.repository.git.refs() if "forge/" in name]

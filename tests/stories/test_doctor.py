@@ -13,12 +13,12 @@ from aiohttp import web
 from pydantic import JsonValue
 from rich.console import Console
 
-from bot import doctor
-from bot.diagnosis import Condition
-from bot.doctor_github import timed
-from memory import configurations
-from memory.configurations import Scope
-from memory.database import Database
+from bot.cli.doctor import doctor
+from bot.cli.doctor.diagnosis import Condition
+from bot.cli.doctor.github import timed
+from memory.db.engine import Database
+from memory.repositories import configurations
+from memory.repositories.configurations import Scope
 from simulator import Simulator
 from tests.databases import Backend, drop, fresh
 from tests.provider import KEY, Provider, Reply, fails, says, serving

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from domain import texts
 from domain.events import EventType
-from memory import ledger
-from memory.tables import DismissalRow
+from memory.db.tables import DismissalRow
+from memory.ledger import ledger
+from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import LAG, PATIENCE, Story
 from tests.threats.meanwhile import after_first_write
@@ -115,7 +115,7 @@ async def test_a_merge_queue_while_it_is_reviewed_again(told: Story) -> None:
     await told.begun(2)
     head = told.github.queue_for_merge(pull)
     await told.rest()
-    [check] = told.github.check_runs(pull.repository, head, texts.CHECK_NAME)
+    [check] = told.github.check_runs(pull.repository, head, review_texts.CHECK_NAME)
     assert check.conclusion == "success"
     told.answers(pull)
 

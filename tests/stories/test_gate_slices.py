@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from pipeline.beginning import began_with, begin_anew
+from pipeline.verdicts.settings import began_with, begin_anew
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import VOID, Scene, opened
 from tests.stories.test_model import FILLER, LINE, PAY, SHOP, finds

@@ -3,8 +3,8 @@
 from decimal import Decimal
 from pathlib import Path
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from domain.money import Fixed
 from simulator import User
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository

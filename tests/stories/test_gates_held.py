@@ -1,8 +1,8 @@
 """No way around a gate: not by dismissing, not by another pull request, not by a filter, not by asking again."""
 
-from domain import texts
 from domain.events import EventType
-from memory import ledger
+from memory.ledger import ledger
+from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -98,7 +98,7 @@ async def test_another_pull_request_of_this_head_approves_nothing(told: Story) -
 async def test_another_pull_request_of_this_head_into_a_branch_that_requires_the_check(told: Story) -> None:
     """There it is said under the same name, so what holds one back holds the other back, too."""
     repository, alice, pull, head = await _opened_twice(told, "release")
-    told.github.protect(repository, "release", [texts.CHECK_NAME])
+    told.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.open_pull_request(repository, "feature", base="release")
     await told.rest()
     assert told.check(repository, head).conclusion == "action_required"

@@ -1,6 +1,6 @@
 """What stops an agent that gets nowhere, and what people see of it."""
 
-from agents.scripted import ScriptedModel, Uses
+from agents.llm.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
 from tests.stories.test_planning import opened, plan

@@ -5,11 +5,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
-from bot import doctor, halting
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from bot.app import served
-from memory import halts
+from bot.cli import halt
+from bot.cli.doctor import doctor
+from memory.process import halts
 from simulator import Simulator
 from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
@@ -35,7 +36,7 @@ async def _opened(told: Story) -> tuple[Repository, PullRequest, str]:
 
 async def test_nothing_is_written_or_asked_until_it_is_resumed(read: Story, model: ScriptedModel) -> None:
     finds(model)
-    await halting.halt(read.forge.settings, "prices look wrong")
+    await halt.halt(read.forge.settings, "prices look wrong")
     before = written(read)
     repository, pull, head = await _opened(read)
     assert (written(read), model.calls) == (before, [])
@@ -45,7 +46,7 @@ async def test_nothing_is_written_or_asked_until_it_is_resumed(read: Story, mode
     await read.rest()
     assert (written(read), model.calls) == (before, [])
 
-    await halting.resume(read.forge.settings)
+    await halt.resume(read.forge.settings)
     await read.rest()
     assert read.check(repository, head).conclusion == "failure"
     assert len(read.comments(pull)) == 1
@@ -56,14 +57,14 @@ async def test_a_run_at_work_stops_before_its_next_write(read: Story, model: Scr
     finds(model)
 
     async def stop() -> None:
-        await halting.halt(read.forge.settings, "")
+        await halt.halt(read.forge.settings, "")
 
     after_first_write(read, stop, said="in_progress")
     repository, pull, head = await _opened(read)
     assert model.calls == []
     assert read.check(repository, head).status == "in_progress"
 
-    await halting.resume(read.forge.settings)
+    await halt.resume(read.forge.settings)
     await read.rest()
     assert read.check(repository, head).conclusion == "failure"
     assert len(read.comments(pull)) == 1
@@ -78,7 +79,7 @@ async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature")
     await told.rest()
 
-    await halting.halt(told.forge.settings, "lunch")
+    await halt.halt(told.forge.settings, "lunch")
     told.clock.move(seconds=5)
     before = written(told)
     await carol.comment(pull, "/forge approve")
@@ -87,7 +88,7 @@ async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
     await told.rest()
     assert written(told) == before
 
-    await halting.resume(told.forge.settings)
+    await halt.resume(told.forge.settings)
     await told.rest()
     assert told.check(repository, head).conclusion == "success"
     assert any("is approved" in each.body for each in told.answers(pull))
@@ -99,7 +100,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
     url, clock, none = fresh(backend, tmp_path), MovableClock(), Models.only(ScriptedModel().language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
         async with chapter(github, clock, url, tmp_path, models=none) as told:
-            await halting.halt(told.forge.settings, "")
+            await halt.halt(told.forge.settings, "")
             repository, alice = told.repository({"app.py": "print()\n"})
             head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
             await alice.open_pull_request(repository, "feature")
@@ -107,7 +108,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
         async with chapter(github, clock, url, tmp_path, models=none) as told:
             await told.rest()
             assert github.check_runs(repository, head) == []
-            await halting.resume(told.forge.settings)
+            await halt.resume(told.forge.settings)
             await told.rest()
             assert told.check(repository, head).conclusion == "success"
     drop(url)
@@ -115,11 +116,11 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
 
 async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
     settings = told.forge.settings
-    await halting.resume(settings)
+    await halt.resume(settings)
     assert capsys.readouterr().out == "Forge is not halted; nothing to do.\n"
-    await halting.halt(settings, "a\x1b[31m [red]leak[/]\n")
+    await halt.halt(settings, "a\x1b[31m [red]leak[/]\n")
     assert capsys.readouterr().out.startswith("Halted: no model is called")
-    await halting.halt(settings, "again")
+    await halt.halt(settings, "again")
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("Forge is halted since 20")
     assert "\x1b" not in line
@@ -136,7 +137,7 @@ async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str
     assert "Forge is halted since" in found.state
     assert found.advice == "`forge resume` lets it go on."
 
-    await halting.resume(settings)
+    await halt.resume(settings)
     assert capsys.readouterr().out == "Resumed: what waited goes on within a second.\n"
     assert await halts.current(told.forge.services.database) is None
     assert (await doctor.database(settings)).advice == ""

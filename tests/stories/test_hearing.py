@@ -2,9 +2,10 @@
 
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from memory import ledger, memories
+from memory.learned import memories
+from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from agents.scripted import Says, ScriptedModel, Stalls, Uses
+from agents.llm.scripted import Says, ScriptedModel, Stalls, Uses
 from domain.events import EventType
-from memory import ledger
+from memory.ledger import ledger
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.stories.test_planning import Asked, opened, plan

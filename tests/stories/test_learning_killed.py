@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, select
 
 from domain.events import EventType
-from domain.memories import Archived
-from memory import memories
-from memory.tables import EventRow, MemoryUseRow, SpendRow
+from domain.memories.memory import Archived
+from memory.db.tables import EventRow, MemoryUseRow, SpendRow
+from memory.learned import memories
 from tests.accounts import unaccounted
 from tests.chaos.driver import Point, Stage, stage
 from tests.chaos.model import SHOP

@@ -1,6 +1,6 @@
 """The automation level as people see it: shown, set, pinned, and moved by what happens."""
 
-from memory import ladder
+from memory.repositories import automation_level
 from simulator import User
 from simulator.state import IssueComment, PullRequest, Repository
 from tests.stories.driver import Story
@@ -111,7 +111,7 @@ async def test_a_revert_of_what_forge_approved_counts_once(told: Story) -> None:
         await told.rest()
         told.reviews(undo)
         told.answers(undo)
-    assert len((await ladder.facts(told.forge.services.database, repository.id)).missed) == 1
+    assert len((await automation_level.facts(told.forge.services.database, repository.id)).missed) == 1
     assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
 
 

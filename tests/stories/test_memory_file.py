@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from domain.config_texts import CHECK_NAME
-from domain.memory_file import PATH
-from memory import deliveries, memories
+from domain.memories.memory_file import PATH
+from memory.deliveries import deliveries
+from memory.learned import memories
+from messages.config import CHECK_NAME
 from simulator.state import Repository
 from tests.stories.driver import Story
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agents.models import Models
-from agents.scripted import Fails, ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import Fails, ScriptedModel
 from domain.money import Fixed
 from simulator import User
 from simulator.state import PullRequest, Repository

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bot import audit, listing
-from bot.audit import Asked
-from bot.opening import NotThere
-from memory import deliveries
+from bot.cli import audit, runs
+from bot.cli.audit import Asked
+from bot.cli.database import NotThere
+from memory.deliveries import deliveries
 from tests.stories.driver import Story
 from tests.stories.test_gates import opened
 
@@ -18,7 +18,7 @@ async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.Cap
     capsys.readouterr()
     opened = next(each.guid for each in told.github.deliveries if each.event == "pull_request")
 
-    await listing.replay(told.forge.settings, opened)
+    await runs.replay(told.forge.settings, opened)
     again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
     await told.rest()
     told.reviews(pull)
@@ -31,7 +31,7 @@ async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.Cap
     assert len(await told.runs()) == 1
     assert told.check(repository, head).conclusion == "success"
 
-    await listing.deliveries(told.forge.settings)
+    await runs.deliveries(told.forge.settings)
     printed = capsys.readouterr().out
     assert "this head was reviewed before" in printed
     assert not any(each.id in printed for each in await told.runs())
@@ -45,17 +45,17 @@ async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.Ca
     await told.rest()
     capsys.readouterr()
 
-    await listing.failed_deliveries(told.forge.settings, 10)
+    await runs.failed_deliveries(told.forge.settings, 10)
     [line] = capsys.readouterr().out.splitlines()
     guid = line.split()[0]
     assert "pull_request opened" in line
 
-    await listing.replay(told.forge.settings, guid)
+    await runs.replay(told.forge.settings, guid)
     await told.rest()
     told.reviews(pull)
     assert len(await told.runs()) == 1
     capsys.readouterr()
-    await listing.failed_deliveries(told.forge.settings, 10)
+    await runs.failed_deliveries(told.forge.settings, 10)
     assert capsys.readouterr().out == ""
 
 
@@ -88,9 +88,9 @@ async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.C
 
 async def test_events_of_a_run_that_is_not_there(told: Story) -> None:
     with pytest.raises(NotThere, match="There is no run NOPE"):
-        await listing.runs(told.forge.settings, None, 20, "NOPE")
+        await runs.runs(told.forge.settings, None, 20, "NOPE")
 
 
 async def test_a_replay_of_a_delivery_that_is_not_there(told: Story) -> None:
     with pytest.raises(NotThere, match="There is no delivery NOPE"):
-        await listing.replay(told.forge.settings, "NOPE")
+        await runs.replay(told.forge.settings, "NOPE")

@@ -1,6 +1,6 @@
 """The gates a repository defines itself, in the phases of an issue's run."""
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import Asked, opened, plan

@@ -1,6 +1,6 @@
 """What people ask for in a review of Forge's own pull request is a message to the run that proposed it."""
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, TEST
 from tests.stories.test_proving import MEND, MENDED, asked_for, change, ended, patches

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agents.scripted import Played, ScriptedModel
+from agents.llm.scripted import Played, ScriptedModel
 from domain.events import Event
-from memory import ledger
+from memory.ledger import ledger
 from tests.stories.driver import Story
 from tests.stories.test_issue import DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import Asked, opened, plan

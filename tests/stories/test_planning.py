@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from agents.models import Models
-from agents.scripted import Fails, Says, ScriptedModel, Stalls, Uses
-from memory import gates
-from memory.tables import RunRow
+from agents.llm.models import Models
+from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
+from memory.db.tables import RunRow
+from memory.gates import gates
 from simulator import User
 from simulator.state import Issue, Repository
 from tests.databases import fresh

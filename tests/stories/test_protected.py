@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story

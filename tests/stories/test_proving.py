@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agents.models import Models
-from agents.scripted import ScriptedModel, Uses
-from memory import ledger
-from pipeline.services import WORTH_TELLING
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel, Uses
+from memory.ledger import ledger
+from pipeline.context import WORTH_TELLING
 from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
 from tests.databases import fresh

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story

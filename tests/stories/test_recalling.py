@@ -12,13 +12,15 @@ from pydantic_ai.embeddings import EmbeddingModel, EmbeddingResult, EmbeddingSet
 from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.usage import RequestUsage
 
-from agents.models import Embedding, Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Embedding, Models
+from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from domain.memories import Kind, Memory, Origin
+from domain.memories.memory import Kind, Memory, Origin
 from domain.money import Fixed
-from domain.runs import RepositoryRef
-from memory import ledger, memories, spend
+from domain.runs.run import RepositoryRef
+from memory.learned import memories
+from memory.ledger import ledger
+from memory.reservations import reservations
 from simulator.state import Repository
 from tests.databases import fresh
 from tests.stories.driver import Story, story
@@ -180,7 +182,7 @@ async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedMo
         [run] = await told.runs()
         [shared] = [
             each
-            for each in await spend.shares(told.forge.services.database, run_id=run.id)
+            for each in await reservations.shares(told.forge.services.database, run_id=run.id)
             if each.phase == "reflection"
         ]
         assert (shared.model, shared.spent.calls, shared.spent.amount) == ("test:meanings", 2, 20)

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agents.models import Models
+from agents.llm.models import Models
+from agents.llm.scripted import Fails, ScriptedModel
 from agents.prompts import prompt
-from agents.scripted import Fails, ScriptedModel
 from domain.events import Event
-from domain.memories import Memory, Origin
+from domain.memories.memory import Memory, Origin
 from domain.money import Fixed
-from memory import ledger, memories, spend
+from memory.learned import memories
+from memory.ledger import ledger
+from memory.reservations import reservations
 from simulator.state import PullRequest, Repository
 from tests.accounts import unaccounted
 from tests.databases import fresh
@@ -243,7 +245,7 @@ async def test_its_cost_is_in_the_books(learns: Story, model: ScriptedModel) -> 
     await asked_for(learns, model, WRONG)
     database = learns.forge.services.database
     run = next(each for each in await learns.runs() if each.trigger == "issue")
-    assert "reflection" in {share.phase for share in await spend.shares(database, run_id=run.id)}
+    assert "reflection" in {share.phase for share in await reservations.shares(database, run_id=run.id)}
     assert await unaccounted(database) == []
 
 

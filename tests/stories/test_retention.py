@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from sqlalchemy import func, select, text
 
-from agents.scripted import ScriptedModel
-from memory import retention
-from memory.database import Database
-from memory.tables import AnswerRow, CheckpointRow, EventRow, FindingRow, GateRow, RunRow
-from pipeline.retention import remove_old
+from agents.llm.scripted import ScriptedModel
+from memory.db.engine import Database
+from memory.db.tables import AnswerRow, CheckpointRow, EventRow, FindingRow, GateRow, RunRow
+from memory.reports import retention
+from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository
 from tests.resting import still_open
 from tests.stories.driver import Story

@@ -2,14 +2,14 @@
 
 import pytest
 
-from domain.configuration import Configuration
-from domain.configuration import Gate as Configured
+from domain.config.configuration import Configuration
+from domain.config.configuration import Gate as Configured
 from domain.gates import STANDARD, GateState
-from domain.runs import Phase, Run, Trigger
+from domain.runs.run import Phase, Run, Trigger
 from domain.verdicts import Reason
-from memory import gates
-from memory.tables import PullRequestRow
-from pipeline.gates import ask
+from memory.db.tables import PullRequestRow
+from memory.gates import gates
+from pipeline.gates.ask import ask
 from safety.gates import request
 from simulator import User
 from simulator.state import Issue, PullRequest, Repository, Role

@@ -1,6 +1,6 @@
 """A run of an issue that ended before it was through is taken up again, or done anew with its plan."""
 
-from agents.scripted import Says, ScriptedModel, Stalls
+from agents.llm.scripted import Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
 from tests.stories.test_planning import Asked, opened, plan

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from agents.scripted import ScriptedModel
-from memory import memories
+from agents.llm.scripted import ScriptedModel
+from memory.learned import memories
 from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story

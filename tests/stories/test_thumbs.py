@@ -1,8 +1,9 @@
 """The thumbs that people gave to Forge's comments, read when the pull request is closed."""
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from domain.events import Event, EventType
-from memory import ledger, memories
+from memory.learned import memories
+from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, ReviewComment
 from tests.stories.driver import Story

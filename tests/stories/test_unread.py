@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.scripted import Fails, ScriptedModel
+from agents.llm.scripted import Fails, ScriptedModel
 from simulator.gitstore import FileContent
 from tests.stories.driver import Story
 from tests.stories.test_acting import acted, at_level, later, opened

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import text
 
-from agents.scripted import ScriptedModel
-from memory import deliveries
+from agents.llm.scripted import ScriptedModel
+from memory.deliveries import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF

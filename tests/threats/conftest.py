@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from bot.app import Patience
 from tests.databases import Backend, drop, fresh
 from tests.invariants import violations

@@ -7,9 +7,9 @@ import asyncio
 import sys
 
 from domain.money import MICRO, Limits, Outcome, Receipt, Refusal, micro
-from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
-from memory.database import Database
-from memory.spend import StoredPurse
+from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
+from memory.db.engine import Database
+from memory.reservations.reservations import StoredPurse
 from tests.clock import MovableClock
 
 WANTED = micro("0.15")

@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 from sqlalchemy import text
 
-from memory.database import Database
+from memory.db.engine import Database
 from simulator import Simulator
 from simulator.webhooks import Delivery
 from tests.databases import Backend, drop, fresh

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from domain import texts
-from memory.tables import CheckpointRow, ConfigurationRow, DeliveryRow
+from memory.db.tables import CheckpointRow, ConfigurationRow, DeliveryRow
+from messages import review as review_texts
 from simulator import User
 from simulator.faults import RequestInfo
 from simulator.state import Installation, PullRequest, Repository
@@ -159,7 +159,7 @@ async def test_t_g6_renamed_while_it_reviews(told: Story, when: str) -> None:
     act_on(told, lambda: told.github.rename(repository, "store"), when)
     pull = await opened(told, repository, alice)
     await told.rest()
-    [check] = told.github.check_runs(repository, pull.head_sha, texts.CHECK_NAME)
+    [check] = told.github.check_runs(repository, pull.head_sha, review_texts.CHECK_NAME)
     assert check.conclusion == "failure"
     assert len(told.comments(pull)) == 1
     head = await alice.push(repository, "feature", {"app.py": APP + "\n"})

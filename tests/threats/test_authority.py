@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from domain import texts
-from memory import ladder, memories, permits
+from memory.learned import memories
+from memory.repositories import automation_level, permits
+from messages import review as review_texts
 from pipeline.steps import Call, durable
 from simulator import User
 from simulator.refusals import Refusal
@@ -34,7 +35,7 @@ HOSTILE = {
 async def stacked(told: Story) -> tuple[Repository, User, PullRequest, str]:
     """A hostile change on a branch, and a harmless one on top of it that goes into that branch, reviewed."""
     repository, alice = told.repository({"README.md": "# Shop\n", CI: WORKFLOW})
-    told.github.protect(repository, "main", [texts.CHECK_NAME])
+    told.github.protect(repository, "main", [review_texts.CHECK_NAME])
     await alice.push(repository, "eb", HOSTILE, base="main")
     head = await alice.push(repository, "tip", {"note.md": "A note.\n"}, base="eb")
     pull = await alice.open_pull_request(repository, "tip", base="eb")
@@ -96,7 +97,7 @@ async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(told:
     told.github.release_deliveries()
     await told.rest()
     told.comments(pull)
-    [check] = told.github.check_runs(repository, queued, texts.CHECK_NAME)
+    [check] = told.github.check_runs(repository, queued, review_texts.CHECK_NAME)
     assert check.conclusion in {"action_required", "failure"}
 
 
@@ -107,7 +108,7 @@ async def test_a_branch_that_requires_the_check_gets_it(told: Story) -> None:
     head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature", base="release")
     await told.rest()
-    told.github.protect(repository, "release", [texts.CHECK_NAME])
+    told.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
     await told.rest()
     told.answers(pull)
@@ -299,6 +300,6 @@ async def test_t_p15_a_right_that_is_taken_away_before_the_act(tmp_path: Path, b
         assert "`root` has read" in answer
         database = told.forge.services.database
         assert await permits.paused_by(database, (await scene.run()).as_run().repository) is None
-        assert await ladder.level(database, scene.repository.id) == 1
+        assert await automation_level.level(database, scene.repository.id) == 1
         assert not await memories.live(database, scene.repository.id)
         assert len(await told.runs()) == 1

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Question, ask
-from agents.calling import Patience
-from agents.models import LanguageModel
-from agents.scripted import Raises, Reports, ScriptedModel, Stalls
+from agents.llm.ask import Answer, Question, ask
+from agents.llm.client import Patience
+from agents.llm.models import LanguageModel
+from agents.llm.scripted import Raises, Reports, ScriptedModel, Stalls
 from domain.money import Fixed, Limits, Receipt, Reservation, Usage
-from domain.runs import Phase
-from memory import spend
-from memory.database import Database
-from memory.spend import StoredPurse
+from domain.runs.run import Phase
+from memory.db.engine import Database
+from memory.reservations import reservations
+from memory.reservations.reservations import StoredPurse
 from tests.accounts import unaccounted
 from tests.clock import MovableClock
 from tests.databases import Backend, drop, fresh
@@ -77,7 +77,7 @@ async def test_b1_twenty_runs_in_four_processes_race_for_the_last_dollar(url: st
 
     database = Database(url)
     assert sum(let_through) == 6  # six times 15 cents fit into a dollar
-    assert (await spend.of_repository(database, 7)).amount == 6 * WANTED
+    assert (await reservations.of_repository(database, 7)).amount == 6 * WANTED
     assert not await unaccounted(database, LIMITS)
     await database.close()
 
@@ -102,7 +102,7 @@ async def test_b2_missing_usage_is_charged_at_the_maximum(database: Database):
     model = ScriptedModel(DEAR).when("data", Reports('{"text": "fine"}', usage=None))
     answer = await asked(model.language_model, purse(database))
 
-    (row,) = await spend.calls(database, "run-1")
+    (row,) = await reservations.calls(database, "run-1")
     assert answer.value == FINE
     assert row.amount == row.reserved == answer.cost > 0
     assert not await unaccounted(database, LIMITS)
@@ -113,7 +113,7 @@ async def test_b2_usage_that_is_there_is_charged_as_it_is(database: Database):
     model = ScriptedModel(DEAR).when("data", FINE)
     answer = await asked(model.language_model, purse(database))
 
-    (row,) = await spend.calls(database, "run-1")
+    (row,) = await reservations.calls(database, "run-1")
     assert row.amount == DEAR.cost(Usage(input_tokens=row.input_tokens, output_tokens=row.output_tokens))
     assert 0 < row.amount == answer.cost < row.reserved
     assert (row.state, row.outcome, row.model, row.phase) == ("settled", "answered", "scripted", "review")
@@ -126,11 +126,11 @@ async def test_d2_a_process_that_dies_in_the_call_loses_the_reservation_and_the_
     model = ScriptedModel(DEAR).when("data", Raises(Killed()), FINE)
     with pytest.raises(Killed):
         await asked(model.language_model, purse(database))
-    assert (await spend.of_run(database, "run-1")).reserved > 0
+    assert (await reservations.of_run(database, "run-1")).reserved > 0
 
     answer = await asked(model.language_model, purse(database))
 
-    first, second = await spend.calls(database, "run-1")
+    first, second = await reservations.calls(database, "run-1")
     assert answer.value == FINE
     assert (first.state, first.amount) == ("lost", first.reserved)
     assert (second.state, second.amount) == ("settled", answer.cost)
@@ -151,7 +151,7 @@ async def test_d2_a_process_that_dies_between_the_answer_and_the_settlement(data
 
     await asked(model.language_model, purse(database))
 
-    assert [row.state for row in await spend.calls(database, "run-1")] == ["lost", "settled"]
+    assert [row.state for row in await reservations.calls(database, "run-1")] == ["lost", "settled"]
     assert not await unaccounted(database, LIMITS)
 
 
@@ -161,7 +161,7 @@ async def test_d2_a_process_that_dies_after_the_settlement_has_paid(database: Da
     first = await asked(model.language_model, purse(database))
     second = await asked(model.language_model, purse(database))
 
-    assert (await spend.of_run(database, "run-1")).amount == first.cost + second.cost
+    assert (await reservations.of_run(database, "run-1")).amount == first.cost + second.cost
     assert not await unaccounted(database, LIMITS)
 
 
@@ -170,7 +170,7 @@ async def test_d2_what_a_dead_run_reserved_counts_until_it_is_settled(database: 
     model = ScriptedModel(DEAR).when("data", Raises(Killed()))
     with pytest.raises(Killed):
         await asked(model.language_model, purse(database))
-    once = (await spend.of_run(database, "run-1")).amount
+    once = (await reservations.of_run(database, "run-1")).amount
     limits = Limits(run=4 * once)  # at four fifths of which a person is asked
     for _ in range(2):
         with pytest.raises(Killed):
@@ -193,5 +193,5 @@ async def test_d2_a_call_that_was_cancelled_is_settled_when_its_run_is_closed(da
     with pytest.raises(asyncio.CancelledError):
         await going
 
-    assert await spend.close(database, "run-1", MovableClock().now()) == 1
+    assert await reservations.close(database, "run-1", MovableClock().now()) == 1
     assert not await unaccounted(database, LIMITS)

@@ -11,11 +11,11 @@ import pytest
 from domain.errors import CodeAccessError, ToolError
 from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
 from tests.unit.workspace.remotes import Author
-from workspace import probing
 from workspace.checkout import QUOTA, Checkout, checked_out
 from workspace.git import Git
 from workspace.objects import Objects
-from workspace.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Quota, Sandbox
+from workspace.sandbox import probing
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Quota, Sandbox
 
 CONTAINING = [
     pytest.param(LANDLOCK, id="landlock", marks=pytest.mark.skipif(not has_landlock(), reason="no Landlock here")),

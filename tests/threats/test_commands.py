@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from domain import replies
 from domain.commands import Ignored, ObeyComment
-from domain.neutral import block, code, prose
 from domain.slash import ENTRIES, Mistake, Plain, Problem, Verb
+from domain.text.escaping import block, code, prose
 from handlers import translate
 from handlers.slash import read
+from messages import commands as command_texts
 from tests.unit.handlers.payloads import ANN, APP_ID, FORGE, issue_comment, review, review_comment
 
 COMMAND = "/forge approve"
@@ -100,7 +100,7 @@ def test_t_p6_look_alikes_are_mistakes(written: str) -> None:
     [made] = read(written)
     assert isinstance(made, Mistake)
     assert made.problem in {Problem.unknown_verb, Problem.malformed, Problem.no_finding}
-    assert not set("\u200b\u202e\u2066\u2069") & set(replies.mistake(made))
+    assert not set("\u200b\u202e\u2066\u2069") & set(command_texts.mistake(made))
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,18 @@ def test_t_o6_no_output_commands(verb: Verb) -> None:
 
 def test_t_o6_no_answer_of_forge_commands() -> None:
     mistakes = [Mistake(problem=problem, written=COMMAND, verb=Verb.approve) for problem in Problem]
-    for text in [replies.help_table(), *map(replies.mistake, mistakes), *map(replies.not_available, Verb)]:
-        body = replies.compose([replies.Answer(COMMAND, text), replies.Answer(COMMAND, text)], "<!-- forge -->")
+    for text in [
+        command_texts.help_table(),
+        *map(command_texts.mistake, mistakes),
+        *map(command_texts.not_available, Verb),
+    ]:
+        body = command_texts.compose(
+            [command_texts.Answer(COMMAND, text), command_texts.Answer(COMMAND, text)], "<!-- forge -->"
+        )
         assert read(text) == read(body) == ()
 
 
 def test_t_o6_a_comment_that_only_quotes_forge_asks_nothing() -> None:
-    quoted = "\n".join(f"> {line}" for line in replies.help_table().splitlines())
+    quoted = "\n".join(f"> {line}" for line in command_texts.help_table().splitlines())
     found = translate("issue_comment", issue_comment(quoted), APP_ID)
     assert not isinstance(found, ObeyComment)

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from domain.configuration import Configuration
-from domain.mistakes import MOST
-from memory import configurations
-from pipeline.configuration import parse
-from pipeline.yaml_file import LARGEST
+from domain.config.configuration import Configuration
+from domain.config.mistakes import MOST
+from memory.repositories import configurations
+from pipeline.config.loading import parse
+from pipeline.config.yaml import LARGEST
 from tests.stories.driver import Story
 
 BROKEN = "import os\n\n\ndef main():\n    return missing\n"

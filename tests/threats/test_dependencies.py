@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from agents import tester
-from agents.checks.toolbox import Toolbox
-from agents.testing.filling import Filling
-from domain.configuration import Commands
-from domain.review import RiskLevel
-from domain.testing import TestRun, Verdict, verdict
+from agents.testing import tester
+from agents.testing.cache_warming import Filling
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
+from domain.review.review import RiskLevel
+from domain.runs.testing import TestRun, Verdict, verdict
 from tests.threats.test_checkout import CONTAINING
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
-from workspace.dependencies import DependencyCache
+from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
-from workspace.sandbox import LIMITS, Sandbox
+from workspace.sandbox.sandbox import LIMITS, Sandbox
 
 Files = Mapping[str, str | None]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
 from domain.commands import Sender
-from domain.runs import RepositoryRef
-from memory import permits
+from domain.runs.run import RepositoryRef
+from memory.repositories import permits
 from pipeline.steps import Call, Durable, durable
 from simulator import Simulator
 from simulator.checking import update

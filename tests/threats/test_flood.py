@@ -6,8 +6,8 @@ import tracemalloc
 import pytest
 
 from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
-from workspace import probing
-from workspace.sandbox import BUBBLEWRAP, LANDLOCK, Command, Completed
+from workspace.sandbox import probing
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Command, Completed
 
 KEPT = 1 << 20  # bytes of each stream
 GIGABYTE = "head -c 1000000000 /dev/zero"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import Models
-from agents.scripted import ScriptedModel
-from domain import texts
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
+from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend, fresh
@@ -207,7 +207,7 @@ async def test_t_f5_a_branch_is_no_argument(told: Story, tmp_path: Path, name: s
     assert (pull.base_sha, pull.head_sha) == (base, head)
     assert [comment.path for comment in told.comments(pull)] == ["app.py"]
     [check] = told.github.check_runs(repository, head)
-    assert check.name.startswith(f"{texts.CHECK_NAME}: ")
+    assert check.name.startswith(f"{review_texts.CHECK_NAME}: ")
     assert check.conclusion == "failure"
     assert name not in (check.summary or "")
     assert set(tmp_path.rglob("*owned*")) == before

@@ -10,11 +10,11 @@ import aiohttp
 import pytest
 from dbos import DBOS
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from domain.gates import GateDecision, GateState
-from memory import gates
-from memory.database import Database
+from memory.db.engine import Database
+from memory.gates import gates
 from pipeline.steps import Call, durable
 from simulator import Simulator, User, checking, conversation
 from simulator.events import Actor

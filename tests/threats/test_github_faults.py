@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from domain import texts
+from messages import review as review_texts
 from simulator import Simulator, User
 from simulator.checking import create
 from simulator.events import Actor
@@ -41,7 +41,7 @@ async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User
 async def assert_reviewed(told: Story, repository: Repository, pull: PullRequest, head: str) -> None:
     """The head was reviewed as if nothing had happened: one check, one review, one comment."""
     await told.rest()
-    [check] = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
     assert (check.status, check.conclusion) == ("completed", "failure"), check.summary
     assert [each["start_line"] for each in check.annotations] == [5]
     assert [comment.line for comment in told.comments(pull)] == [5]
@@ -116,7 +116,7 @@ async def test_g2_a_limited_installation_keeps_nobody_else_waiting(tmp_path: Pat
             await assert_others_are_served(told, "other-org/two")
             clock.move(minutes=61)
             await told.rest()
-            [check] = github.check_runs(repository, head, texts.CHECK_NAME)
+            [check] = github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert (check.status, check.conclusion) == ("completed", "failure")
             assert len(told.reviews(pull)) == 1
             assert [comment.line for comment in told.comments(pull)] == [5]
@@ -378,7 +378,7 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
 
     told.comments(pull)
     runs = await told.runs()
-    checks = told.github.check_runs(repository, head, texts.CHECK_NAME)
+    checks = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
     if how == "close":
         assert [check.conclusion for check in checks] == [
             "cancelled" if runs[0].state == "cancelled" and when != "failure" else "failure"
@@ -387,7 +387,7 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
     assert [run.state for run in runs] in (["completed", "cancelled"], ["completed", "completed"])
     assert (runs[0].head_sha, runs[0].base_sha) == (pull.head_sha, pull.base_sha)
     newest = max(told.github.check_runs(repository, pull.head_sha), key=lambda check: check.id)
-    base = "Forge / review: release" if how == "base change" else texts.CHECK_NAME
+    base = "Forge / review: release" if how == "base change" else review_texts.CHECK_NAME
     assert (newest.name, newest.conclusion) == (base, "failure")
     is_left = how == "base change" or runs[1].state == "cancelled"
     assert checks[0].conclusion == ("cancelled" if is_left else "failure")
@@ -411,7 +411,7 @@ async def test_g7_a_run_that_is_busy_ends_soon_after_the_close(told: Story) -> N
 async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
     """The head's check, once it is in progress."""
     while True:
-        for check in told.github.check_runs(repository, head, texts.CHECK_NAME):
+        for check in told.github.check_runs(repository, head, review_texts.CHECK_NAME):
             if check.status == "in_progress":
                 return check
         await asyncio.sleep(0.05)

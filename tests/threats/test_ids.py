@@ -1,7 +1,7 @@
 """GitHub's ids passed 2^31: the simulator gives none below 2^32, and what is asked for by one must be found."""
 
-from agents.scripted import ScriptedModel
-from memory import memories
+from agents.llm.scripted import ScriptedModel
+from memory.learned import memories
 from tests.stories.driver import Story
 from tests.stories.test_hearing import SAYS_NO, reviewed
 

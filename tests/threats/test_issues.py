@@ -8,11 +8,11 @@ import pytest
 from pydantic import JsonValue
 from sqlalchemy import func, select
 
-from agents.scripted import ScriptedModel, Stalls, Uses
+from agents.llm.scripted import ScriptedModel, Stalls, Uses
 from domain.gates import GateState
 from domain.money import FREE, Fixed
-from memory import gates
-from memory.tables import AnswerRow, CheckpointRow
+from memory.db.tables import AnswerRow, CheckpointRow
+from memory.gates import gates
 from simulator import User, conversation
 from simulator.access import Actor
 from simulator.faults import Moment, RequestInfo

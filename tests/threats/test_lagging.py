@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain import texts
+from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -98,7 +98,7 @@ async def test_t_w15_command_on_the_head_before(told: Story) -> None:
     await told.rest()
     [answer] = told.answers(pull)
     assert pull.head_sha[:7] in answer.body
-    assert len(told.github.check_runs(repository, pull.head_sha, texts.CHECK_NAME)) == 1
+    assert len(told.github.check_runs(repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
 async def test_t_w15_findings_keep_their_threads(told: Story) -> None:
@@ -125,7 +125,7 @@ async def test_t_w15_written_and_not_shown_yet(told: Story) -> None:
     await alice.comment(pull, "/forge review full")
     await told.rest()
     assert len(told.answers(pull)) == 1
-    assert len(told.github.check_runs(repository, pull.head_sha, texts.CHECK_NAME)) == 2
+    assert len(told.github.check_runs(repository, pull.head_sha, review_texts.CHECK_NAME)) == 2
 
 
 async def test_t_w15_late_is_not_lagging(told: Story) -> None:

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Question, ask
-from agents.calling import Patience
-from agents.models import LanguageModel
-from agents.scripted import Cuts, Fails, Mishap, Reports, Says, ScriptedModel, Stalls
+from agents.llm.ask import Answer, Question, ask
+from agents.llm.client import Patience
+from agents.llm.models import LanguageModel
+from agents.llm.scripted import Cuts, Fails, Mishap, Reports, Says, ScriptedModel, Stalls
 from domain.money import Outcome
 from tests.provider import KEY, Provider, Reply, anthropic, cuts, fails, garbage, reports, says, serving, stalls
 from tests.purses import OpenPurse

@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from memory import deliveries
+from memory.deliveries import deliveries
 from tests.stories.driver import Story
 
 

@@ -3,10 +3,11 @@
 import shutil
 from datetime import timedelta
 
-from domain.runs import RepositoryRef
-from memory import configurations, permits, purges, retention
-from memory.configurations import Scope
-from pipeline.retention import Retention
+from domain.runs.run import RepositoryRef
+from memory.reports import retention
+from memory.repositories import configurations, permits, purges
+from memory.repositories.configurations import Scope
+from pipeline.maintenance.retention import Retention
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story

@@ -3,7 +3,7 @@
 import random
 import string
 
-from agents.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.test_model import FILLER
 from tests.threats.test_secrets import posted, stored

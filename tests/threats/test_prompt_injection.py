@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 from pydantic import JsonValue
 
-from agents.asking import Answer, ask
-from agents.model_review import Intent, Report, ReviewQuestion, findings_of, questions, second_look
-from agents.model_review.answers import Claim
-from agents.models import LanguageModel
-from agents.scripted import ScriptedModel
-from domain.findings import Category, Layer, RawFinding, Severity
-from domain.review import Decision, LayerReport, Risk, RiskLevel
-from safety.decision import decide
+from agents.llm.ask import Answer, ask
+from agents.llm.models import LanguageModel
+from agents.llm.scripted import ScriptedModel
+from agents.review.model import Intent, Report, ReviewQuestion, findings_of, questions, second_look
+from agents.review.model.answers import Claim
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.review import Decision, LayerReport, Risk, RiskLevel
+from safety.review_decision import decide
 from tests.provider import Provider, anthropic, reports, serving
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of

@@ -1,9 +1,9 @@
 """T-B3, T-B4: one account cannot keep Forge busy, nor use up what others need."""
 
-from domain import texts
 from domain.events import Event, EventType
-from memory import audit
-from safety.quota import COMMENTS_PER_OUTSIDER, PER_STRANGER
+from memory.ledger import audit
+from messages import review as review_texts
+from safety.review_quota import COMMENTS_PER_OUTSIDER, PER_STRANGER
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
@@ -23,7 +23,7 @@ def _repositories(user: User) -> list[Repository]:
 
 def check(told: Story, pull: PullRequest) -> CheckRun:
     """The one check on a head: nothing is said twice."""
-    [found] = told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)
+    [found] = told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
     assert told.answers(pull) == told.reviews(pull) == []
     return found
 

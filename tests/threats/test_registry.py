@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from agents import tester
-from agents.checks.toolbox import Toolbox
-from domain.configuration import Commands
+from agents.testing import tester
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
 from domain.errors import ToolError
-from domain.review import RiskLevel
-from domain.testing import TestRun
+from domain.review.review import RiskLevel
+from domain.runs.testing import TestRun
 from tests.unit.sandbox.machine import gone, has_bubblewrap, marked
 from tests.unit.workspace.registries import WHEEL, Registry, serving
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
-from workspace import probing
 from workspace.checkout import Checkout, checked_out
 from workspace.git import Git
 from workspace.mirror import Mirrors
 from workspace.objects import Objects
-from workspace.registry import BOUNDS, INSIDE, Address
-from workspace.sandbox import LANDLOCK, LIMITS, Completed, Sandbox
+from workspace.sandbox import probing
+from workspace.sandbox.registry_proxy import BOUNDS, INSIDE, Address
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS, Completed, Sandbox
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 

@@ -11,12 +11,12 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import func, select
 
-from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY
-from agents.checks.toolbox import Toolbox
-from domain.configuration import Linter
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
+from agents.toolbox import Toolbox
+from domain.config.configuration import Linter
 from domain.errors import Recovery
-from memory.tables import FindingRow
-from safety.reading import unread
+from memory.db.tables import FindingRow
+from safety.unread_files import unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif
@@ -24,10 +24,10 @@ from tests.unit.workspace.changes import between, changed, compare, content, rea
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
 from workspace.attributes import Attributes
 from workspace.diff import Entry, Limits
+from workspace.file_selection import choose
 from workspace.git import Git, TooLarge
 from workspace.mirror import Mirror, Mirrors
 from workspace.objects import Objects
-from workspace.selection import choose
 
 PULL = "refs/pull/7/head"
 in_toolbox = pytest.mark.asyncio(loop_scope="module")
@@ -469,7 +469,15 @@ async def test_t_r7_a_hostile_module_next_to_the_code_is_not_imported(author: Au
     assert done.stdout.decode().strip() == "['a', 'git']", done.stderr.decode()
 
 
-SHADOWS = ("json.py", "os.py", "ctypes.py", "sitecustomize.py", "usercustomize.py", "evil.pth", "workspace/launcher.py")
+SHADOWS = (
+    "json.py",
+    "os.py",
+    "ctypes.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "evil.pth",
+    "workspace/sandbox/launcher.py",
+)
 
 
 @in_toolbox

@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agents import reviewer
-from agents.checks.toolbox import Toolbox
-from domain.changes import Change, FileChange, FileVersions
-from domain.configuration import Configuration
+from agents.review import reviewer
+from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration
 from domain.errors import ConfigurationError, ToolError
+from domain.review.changes import Change, FileChange, FileVersions
 from safety.containment import Origin, containment
 from safety.risk import Author
 from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
-from workspace import attacks, probing
-from workspace.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, unprivileged_account
+from workspace.sandbox import probes, probing
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, unprivileged_account
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another account")
@@ -76,7 +76,7 @@ def text(done: Completed) -> str:
 async def test_t_s1_every_attack_is_refused(sandbox: Sandbox, level: int) -> None:
     (found,) = [known for known in sandbox.levels if known.level == level]
     assert found.works, found.reason
-    assert {attack.name: attack.refused for attack in found.attacks} == dict.fromkeys(attacks.ATTACKS, True)
+    assert {attack.name: attack.refused for attack in found.attacks} == dict.fromkeys(probes.ATTACKS, True)
 
 
 async def test_t_s1_level_1_is_for_parsers_only(sandbox: Sandbox) -> None:
@@ -90,15 +90,15 @@ async def test_t_s1_level_1_is_for_parsers_only(sandbox: Sandbox) -> None:
         "connect to loopback",
         "connect to a Unix socket",
         "connect to an abstract socket",
-        attacks.SURVIVE,
-        attacks.PROCESSES,
+        probes.SURVIVE,
+        probes.PROCESSES,
     }
     assert not possible & probing.ALWAYS_REFUSED
 
 
 async def test_t_s1_what_is_published_is_what_is_refused() -> None:
     published = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
-    for name in attacks.ATTACKS:
+    for name in probes.ATTACKS:
         always = "always" if name in probing.ALWAYS_REFUSED else "not promised"
         assert f"| {name} | {always} | refused | refused |" in published
 

@@ -16,8 +16,8 @@ import structlog
 from sqlalchemy import MetaData, inspect, select
 
 from bot.logging import configure
-from domain.redaction import OWN
-from memory.database import sync_engine
+from domain.text.redaction import OWN
+from memory.db.engine import sync_engine
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 

@@ -10,13 +10,14 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from domain import texts
-from memory import deliveries, executors
-from memory.database import sync_engine
-from memory.deliveries import Delivery
-from memory.executors import Holder
-from pipeline.engine import client
+from memory.db.engine import sync_engine
+from memory.deliveries import deliveries
+from memory.deliveries.deliveries import Delivery
+from memory.process import executors
+from memory.process.executors import Holder
+from messages import review as review_texts
 from pipeline.intake import Intake
+from pipeline.worker import client
 from simulator import Simulator
 from simulator.state import Repository
 from tests.databases import Backend, drop, fresh
@@ -59,7 +60,7 @@ async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> 
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
         await alice.open_pull_request(repository, "feature")
         await forge.rest()
-        [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+        [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
         assert check.conclusion == "success"
 
 
@@ -124,7 +125,7 @@ async def test_t_d6_disk_full(tmp_path: Path) -> None:
         assert not forge.unanswered()
         await forge.rest()
         for head in heads:
-            [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+            [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert check.conclusion == "success"
 
 
@@ -171,7 +172,7 @@ async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None
         await forge.redeliver()
         await forge.rest()
         for head in heads:
-            [check] = forge.github.check_runs(repository, head, texts.CHECK_NAME)
+            [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert check.conclusion == "success"
 
 

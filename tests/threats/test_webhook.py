@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.app import Patience, forge, served
-from domain import texts
-from memory import deliveries
-from memory.tables import DeliveryLogRow
+from memory.db.tables import DeliveryLogRow
+from memory.deliveries import deliveries
+from messages import review as review_texts
 from simulator import Simulator
 from simulator.webhooks import Delivery
 from tests.clock import MovableClock
@@ -80,7 +80,7 @@ async def test_t_w4_same_guid_fifty_times_in_parallel(told: Story) -> None:
     assert {answer.status for answer in answers} == {202}
     await told.rest()
     assert len(await told.runs()) == 1
-    assert len(told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)) == 1
+    assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
 async def test_t_w5_new_guid_same_head(told: Story) -> None:
@@ -92,7 +92,7 @@ async def test_t_w5_new_guid_same_head(told: Story) -> None:
     await told.rest()
     assert {answer.text for answer in answers} == {"accepted"}
     assert len(await told.runs()) == 1
-    assert len(told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)) == 1
+    assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
 async def test_t_w6_too_large(told: Story) -> None:
@@ -271,7 +271,7 @@ async def test_t_w9_closed_before_opened(told: Story) -> None:
     told.github.release_deliveries(reverse=True)
     await told.rest()
     assert not await told.runs()
-    assert not told.github.check_runs(repository, head, texts.CHECK_NAME)
+    assert not told.github.check_runs(repository, head, review_texts.CHECK_NAME)
 
 
 async def test_t_w9_old_synchronize_late(told: Story) -> None:
@@ -287,7 +287,7 @@ async def test_t_w9_old_synchronize_late(told: Story) -> None:
     assert [run.head_sha for run in await told.runs()] == [third]
     assert told.check(repository, third).conclusion == "success"
     for old in (first, second):
-        assert not told.github.check_runs(repository, old, texts.CHECK_NAME)
+        assert not told.github.check_runs(repository, old, review_texts.CHECK_NAME)
 
 
 async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ async def test_t_w13_unknown_or_suspended_installation(told: Story) -> None:
     outcomes = await deliveries.counts(told.forge.services.database)
     assert sum(count for (_, _, why), count in outcomes.items() if why == "ignored") == 2
     assert not await told.runs()
-    assert not told.github.check_runs(pull.repository, pull.head_sha, texts.CHECK_NAME)
+    assert not told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
     assert not await still_open(told.forge.services.database, told.clock.now())
 
 

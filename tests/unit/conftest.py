@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.database import Database
+from memory.db.engine import Database
 from tests.databases import Backend, drop, fresh
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from bot import audit as auditing
-from bot.audit import Asked, inert, lines, moment
-from domain import audit as texts
-from domain.audit import COLUMNS, SAFETY, Entry, span
+from bot.cli import audit as auditing
+from bot.cli.audit import Asked, inert, lines, moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
-from domain.runs import Phase
-from memory import audit, halts, ledger
-from memory.audit import Wanted
-from memory.database import Database
+from domain.runs.run import Phase
+from memory.db.engine import Database
+from memory.ledger import audit, ledger
+from memory.ledger.audit import Wanted
+from memory.process import halts
+from messages import audit as texts
+from messages.audit import COLUMNS, SAFETY, Entry, span
 from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -9,20 +9,22 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from ulid import ULID
 
-from bot import feedback as shown
-from bot.metrics import FEEDBACK, Metrics
-from bot.opening import NotThere
-from domain import feedback
+from bot.cli import metrics as shown
+from bot.cli.database import NotThere
+from bot.prometheus import FEEDBACK, Metrics
+from domain import metrics
 from domain.events import EventType
-from domain.feedback import METRICS, Facts, RunFact, Told, series, trend
+from domain.metrics import METRICS, Facts, RunFact, Told, series, trend
 from domain.money import MICRO
-from domain.runs import Phase, ReasonCode, RunState
-from memory import configurations, ledger, runs
-from memory.bus import Bus
-from memory.configurations import Scope
-from memory.database import Database
-from memory.feedback import weekly
-from memory.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, OutboxRow, RecallRow
+from domain.runs.run import Phase, ReasonCode, RunState
+from memory.db.bus import Bus
+from memory.db.engine import Database
+from memory.db.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, OutboxRow, RecallRow
+from memory.ledger import ledger
+from memory.reports.metrics import weekly
+from memory.repositories import configurations
+from memory.repositories.configurations import Scope
+from memory.runs import runs
 from tests.rows import gate_row, run_row, settings, spend_row
 
 NOW = datetime(2026, 5, 29, 12, tzinfo=UTC)
@@ -103,13 +105,13 @@ def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float 
     ],
 )
 def test_which_week_it_is(at: datetime, week: int | None) -> None:
-    found = next(each for each in series(Facts(first=[(at, True)]), NOW, 3) if each.metric is feedback.FIRST_PASS)
+    found = next(each for each in series(Facts(first=[(at, True)]), NOW, 3) if each.metric is metrics.FIRST_PASS)
     assert [*found.values] == [1.0 if number == week else None for number in range(3)]
 
 
 def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
     facts = Facts(first=[(LAST, True), (BEFORE, True), (NOW - 15 * DAY, True)])
-    found = next(each for each in series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is feedback.FIRST_PASS)
+    found = next(each for each in series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is metrics.FIRST_PASS)
     assert ([*found.values], [*found.counts]) == ([None, 1.0, 1.0], [0, 1, 1])
 
 

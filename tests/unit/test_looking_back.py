@@ -4,16 +4,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot import costs as spending
-from bot import gates as asking
-from bot.costs import Asked
+from bot.cli import costs as spending
+from bot.cli import gates as asking
+from bot.cli.costs import Asked
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.money import MICRO
-from memory import configurations, costs, gate_records
-from memory.configurations import Scope
-from memory.costs import By, Cost, Span
-from memory.database import Database
+from memory.db.engine import Database
+from memory.gates import history
+from memory.reports import costs
+from memory.reports.costs import By, Cost, Span
+from memory.repositories import configurations
+from memory.repositories.configurations import Scope
 from tests.rows import NOON, gate_row, run_row, settings, spend_row
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
@@ -129,7 +131,7 @@ async def test_a_gate_is_shown_whole(url: str, capsys: pytest.CaptureFixture[str
 
 async def test_records_of_gates(url: str) -> None:
     database = Database(url)
-    records = {each.name: each for each in await gate_records.records(database)}
+    records = {each.name: each for each in await history.records(database)}
     await database.close()
     assert records["security_findings"].median_seconds == 300
     assert records["guard"].median_seconds is None

@@ -8,14 +8,14 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from sqlalchemy import delete
 
-from bot.metrics import Metrics
+from bot.prometheus import Metrics
 from domain.events import Event, EventType
 from domain.ids import new_id
-from domain.runs import Phase
-from memory import halts
-from memory.bus import Bus
-from memory.database import Database
-from memory.tables import CircuitRow, GateRow, LadderRow
+from domain.runs.run import Phase
+from memory.db.bus import Bus
+from memory.db.engine import Database
+from memory.db.tables import CircuitRow, GateRow, LadderRow
+from memory.process import halts
 from tests.databases import Backend, drop, fresh
 from tests.rows import NOON, gate_row
 

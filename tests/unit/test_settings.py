@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, Task, Unusable
 from bot.settings import load, load_installation, provider_secrets
 from domain.errors import ConfigurationError
 

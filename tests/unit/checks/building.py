@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping
 
-from domain.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk, Touched
+from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk, Touched
 
 Versions = Mapping[str, tuple[str | bytes | None, str | bytes | None]]
 

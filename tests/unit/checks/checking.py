@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from agents.checks.run import CheckResult, run_checks
-from agents.checks.toolbox import Toolbox
+from agents.review.checks.run import CheckResult, run_checks
+from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 
 

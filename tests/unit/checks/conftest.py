@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from agents.checks.toolbox import Toolbox
+from agents.toolbox import Toolbox
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

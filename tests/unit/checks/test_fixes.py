@@ -1,7 +1,7 @@
 import pytest
 
-from agents.checks.fixes import Edit, whole_lines
-from domain.findings import Fix
+from agents.review.checks.fixes import Edit, whole_lines
+from domain.review.findings import Fix
 
 TEXT = "import os\nimport sys\nx = 'ä' ;y = 2\nlast"
 

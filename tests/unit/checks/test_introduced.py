@@ -4,8 +4,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.checks.introduced import introduced
-from domain.findings import Category, Layer, RawFinding, Severity
+from agents.review.checks.baseline import introduced
+from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import file_change
 
 LINES = st.lists(st.sampled_from(["bad()", "  bad()", "worse()", "fine()", "", "other"]), max_size=25)

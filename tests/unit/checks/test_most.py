@@ -2,12 +2,12 @@
 
 import pytest
 
-from agents.checks.most import PER_FILE, PER_REVIEW, PER_TOOL, most_weighty
-from agents.checks.subject import MOST_TAKEN_IN, TOO_MANY
-from agents.checks.toolbox import Toolbox
-from domain.findings import Category, Finding, Layer, Severity
-from domain.review import Decision, LayerReport, Risk, RiskLevel
-from safety.decision import decide
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
+from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, most_weighty
+from agents.toolbox import Toolbox
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Decision, LayerReport, Risk, RiskLevel
+from safety.review_decision import decide
 from tests.unit.checks.checking import checked
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.checks.patterns import BY_RULE, TABLE, Kind, kind_of, scan
+from agents.review.checks.patterns import BY_RULE, TABLE, Kind, kind_of, scan
 
 BAD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.bad]
 GOOD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.good]

@@ -7,16 +7,16 @@ from hashlib import sha512
 
 import pytest
 
-from agents.checks.run import search_commits
-from agents.checks.toolbox import Toolbox
-from domain.configuration import Linter
-from domain.dependencies import DependencyChange, Vulnerability
-from domain.findings import Finding, Fix, Severity
+from agents.review.checks.run import search_commits
+from agents.toolbox import Toolbox
+from domain.config.configuration import Linter
+from domain.github.dependencies import DependencyChange, Vulnerability
+from domain.review.findings import Finding, Fix, Severity
 from safety.containment import Origin
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import checked, sarif
-from workspace.passing import Passing
-from workspace.sandbox import Sandbox
+from workspace.sandbox.sandbox import Sandbox
+from workspace.transient_commits import Passing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

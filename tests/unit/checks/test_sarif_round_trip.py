@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from agents.checks import sarif as reader
-from bot import sarif as writer
-from domain.findings import Category, Finding, Fix, Layer, Severity
+from agents.review.checks import sarif as reader
+from bot.cli import sarif as writer
+from domain.review.findings import Category, Finding, Fix, Layer, Severity
 
 FINDINGS = [
     Finding(

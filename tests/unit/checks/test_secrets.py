@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from agents.checks.secrets import scan
+from agents.review.checks.secrets import scan
 
 _RANDOM = random.Random(20)
 LETTERS = string.ascii_letters + string.digits

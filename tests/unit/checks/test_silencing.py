@@ -5,11 +5,11 @@ import shlex
 
 import pytest
 
-from agents.checks import silencing
-from agents.checks.subject import subjects
-from agents.checks.toolbox import Toolbox
-from domain.configuration import Linter
-from domain.findings import Layer
+from agents.review.checks import suppressions
+from agents.review.checks.inputs import subjects
+from agents.toolbox import Toolbox
+from domain.config.configuration import Linter
+from domain.review.findings import Layer
 from safety.containment import Origin
 from tests.unit.checks.building import Versions, change_of
 from tests.unit.checks.checking import checked, sarif
@@ -54,8 +54,8 @@ async def rules(toolbox: Toolbox, files: Versions, origin: Origin, **given: obje
     return {finding.rule for finding in (await checked(toolbox, files, origin=origin, **given)).findings}
 
 
-def silenced_by(old: str | None, new: str) -> tuple[silencing.Silenced, ...]:
-    return silencing.added(subjects(*change_of({"a.py": (old, new)})))
+def silenced_by(old: str | None, new: str) -> tuple[suppressions.Silenced, ...]:
+    return suppressions.added(subjects(*change_of({"a.py": (old, new)})))
 
 
 @pytest.mark.parametrize("origin", Origin)
@@ -173,6 +173,6 @@ async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
 async def test_a_reworked_line_that_was_silenced_counts_as_before() -> None:
     old = "from typing import Dict, List  # noqa: F401\n"
     new = "from typing import Dict, List, Set  # noqa: F401\n"
-    assert silencing.added(subjects(*change_of({"a.py": (old, new)}))) == ()
-    [more] = silencing.added(subjects(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
+    assert suppressions.added(subjects(*change_of({"a.py": (old, new)}))) == ()
+    [more] = suppressions.added(subjects(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
     assert more.comment.word == "noqa"

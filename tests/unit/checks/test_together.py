@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.checks.together import together
-from agents.checks.toolbox import Toolbox
-from domain.findings import Category, Finding, Fix, Layer, Severity
+from agents.review.checks.merging import together
+from agents.toolbox import Toolbox
+from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from tests.unit.checks.checking import checked
 
 ADVICE = "Remove the import, or use it; if it is there for others to import, list it in `__all__`."

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from domain.errors import CodeHostError
-from domain.runs import RepositoryRef
-from pipeline.configuration import PATH
+from domain.runs.run import RepositoryRef
+from pipeline.config.loading import PATH
 
 SHOP = RepositoryRef(installation_id=7, id=42, owner="acme", name="shop")
 

@@ -6,12 +6,12 @@ import pytest
 from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
-from domain.configuration import Configuration
+from domain.config.configuration import Configuration
+from domain.config.presets import build
 from domain.gates import NOT_ASKED, STANDARD
-from domain.presets import build
-from domain.review import Conclusion
-from pipeline.config_check import config_check
-from pipeline.configuration import PATH
+from domain.review.review import Conclusion
+from pipeline.config.check import config_check
+from pipeline.config.loading import PATH
 
 NEVER = "{} is never asked: there is no deployment phase yet."
 

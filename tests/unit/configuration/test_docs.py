@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from bot import command_page
-from bot import schema as pages
-from domain import schema
-from domain.configuration import Configuration
+from bot.reference import commands
+from bot.reference import pages as pages
+from domain.config import schema
+from domain.config.configuration import Configuration
 from tests.unit.configuration.files import paths_of
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -15,7 +15,7 @@ def test_pages_are_up_to_date() -> None:
     """Run ``make docs`` if this fails."""
     assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
     assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
-    assert (DOCS / "commands.md").read_text(encoding="utf-8") == command_page.markdown()
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands.markdown()
 
 
 def test_every_section_has_a_heading_and_every_key_a_line() -> None:

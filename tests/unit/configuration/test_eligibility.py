@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
-from domain.pulls import PullRequest
+from domain.config.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
+from domain.github.pull_requests import PullRequest
 from safety.eligibility import asks_for_run, exclusion, is_looked_at, may_be_sent, needs_ok, nothing_left
 
 HERE, FORK = 1, 2

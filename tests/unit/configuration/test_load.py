@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from domain.configuration import Configuration, Preset, Reads
+from domain.config.configuration import Configuration, Preset, Reads
+from domain.config.presets import build
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
-from domain.presets import build
-from domain.runs import RepositoryRef
-from memory import configurations
-from memory.database import Database
-from pipeline.configuration import Loaded, Source, load, of_checkout, parse, stored
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.repositories import configurations
+from pipeline.config.loading import Loaded, Source, load, of_checkout, parse, stored
 from tests.unit.configuration.files import SHOP, Files
 
 BROKEN = "review: {drafts: perhaps}\n"

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
 import migrations
-from memory.database import Base, begin, sync_engine
+from memory.db.engine import Base, begin, sync_engine
 from tests.databases import Backend, drop, fresh
 
 TABLE = "configurations"

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.schema import sample
-from domain.configuration import Configuration, Forks, Preset
-from domain.mistakes import MOST
-from domain.presets import Values
-from pipeline.configuration import parse
+from bot.reference.pages import sample
+from domain.config.configuration import Configuration, Forks, Preset
+from domain.config.mistakes import MOST
+from domain.config.presets import Values
+from pipeline.config.loading import parse
 from tests.unit.configuration.files import paths_of
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.configuration import Configuration, Preset, Reads, contradictions
-from domain.presets import PRESETS, Values, build, capped, conservative, merged, tightened
+from domain.config.configuration import Configuration, Preset, Reads, contradictions
+from domain.config.presets import PRESETS, Values, build, capped, conservative, merged, tightened
 
 
 @pytest.mark.parametrize("preset", Preset)

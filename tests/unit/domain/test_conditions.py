@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import condition_page
-from domain.condition_names import NAMES, Kind
-from domain.condition_syntax import DEEPEST, LONGEST, MOST_STARS
-from domain.conditions import ConditionError, parse
-from domain.configuration import Preset
-from domain.presets import build
+from bot.reference import conditions
+from domain.config.conditions.evaluation import ConditionError, parse
+from domain.config.conditions.names import NAMES, Kind
+from domain.config.conditions.syntax import DEEPEST, LONGEST, MOST_STARS
+from domain.config.configuration import Preset
+from domain.config.presets import build
 from domain.verdicts import Reason
 
 CONTEXT: Mapping[str, object] = {
@@ -325,7 +325,7 @@ def test_thousands_of_paths_take_no_time() -> None:
 
 
 def test_the_presets_and_the_page_speak_the_language() -> None:
-    page = condition_page.markdown()
+    page = conditions.markdown()
     shown = re.findall(r"^\| `'(.+)'` \|", page, re.MULTILINE)
     assert len(shown) >= 8
     preset = [gate.when or "" for name in Preset for gate in build({"preset": name.value}).gates.values()]

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 import pytest
 from inline_snapshot import snapshot
 
-from domain import memory_texts, texts
-from domain.findings import Finding
-from domain.holding import Held, Past, Why
-from domain.memories import Archived, Kind, Memory, Origin
-from domain.memory_texts import Evidence
+from domain.memories.memory import Archived, Kind, Memory, Origin
+from domain.review.findings import Finding
+from domain.review.suppression import Held, Past, Why
 from handlers.slash import read
-from safety.holding import History, held, weighed
+from messages import memory as memory_texts
+from messages import review as review_texts
+from messages.memory import Evidence
+from safety.suppression import History, held, weighed
 from tests.rendering import acts
 from tests.unit.domain.test_replies import BAD, FINDING, HOSTILE, KINDS
 from tests.unit.safety.test_history import review
@@ -195,5 +196,5 @@ def test_what_is_said(text: str, expected: str) -> None:
 
 def test_a_summary_says_it_once_and_only_where_there_is_something() -> None:
     drawn = review().model_copy(update={"held": (holding(UNDEFINED, 4),)})
-    assert texts.outcome(drawn, [], 0).summary.count("<details>") == 1
-    assert "<details>" not in texts.outcome(review(), [], 0).summary
+    assert review_texts.outcome(drawn, [], 0).summary.count("<details>") == 1
+    assert "<details>" not in review_texts.outcome(review(), [], 0).summary

@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from domain.neutral import MOST_SUGGESTED, block, code, link, place, prose, suggestion, visible
-from domain.redaction import outgoing
+from domain.text.escaping import MOST_SUGGESTED, block, code, link, place, prose, suggestion, visible
+from domain.text.redaction import outgoing
 from tests.rendering import acts, shown
 
 PIECES = st.sampled_from(

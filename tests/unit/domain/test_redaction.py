@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.checks.secrets import scan
-from domain.credentials import ASSIGNED, SHAPES
+from agents.review.checks.secrets import scan
 from domain.errors import CodeAccessError, from_json, to_json
-from domain.findings import Category, Fix, Layer, RawFinding, Severity
-from domain.redaction import Redactor, outgoing, redact, unquoted
+from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
+from domain.text.credential_shapes import ASSIGNED, SHAPES
+from domain.text.redaction import Redactor, outgoing, redact, unquoted
 from tests.unit.checks.test_secrets import REAL
 
 _RANDOM = random.Random(7)

@@ -1,8 +1,8 @@
 """Which findings one comment carries."""
 
-from domain import texts
-from domain.findings import Category, Finding, Fix, Layer, Severity
-from domain.remarks import MOST_FIXABLE, remarks
+from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from domain.review.inline_comments import MOST_FIXABLE, remarks
+from messages import review as review_texts
 
 
 def found(line: int, rule: str = "ruff/F821", *, fixable: bool = False, layer: Layer = Layer.static) -> Finding:
@@ -41,8 +41,8 @@ def test_what_a_model_says_is_never_shared() -> None:
 
 def test_a_long_list_is_cut() -> None:
     [remark] = remarks([found(line) for line in range(1, 41)])
-    said = texts.comment(remark)
+    said = review_texts.comment(remark)
     assert "· 40 places" in said
-    assert said.count("\n- ") == texts.SHOWN_IN_COMMENT
+    assert said.count("\n- ") == review_texts.SHOWN_IN_COMMENT
     assert "- and 10 more, listed in the check `Forge / review`" in said
-    assert len(texts.no_longer(remark, "a" * 40)) < 1000
+    assert len(review_texts.no_longer(remark, "a" * 40)) < 1000

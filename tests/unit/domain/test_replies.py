@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from inline_snapshot import snapshot
 
-from domain import replies
-from domain.findings import Category, Finding, Fix, Layer, Severity
 from domain.money import MICRO, Usage, Use
-from domain.replies import Answer, Dismissal, Past, Spending
-from domain.review import Conclusion, Decision, Review, Risk, RiskLevel
-from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
+from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash import Mistake, Problem, RefusalCode, Refused, Verb
 from domain.verdicts import Reason
 from handlers.slash import read
+from messages import commands as command_texts
+from messages.commands import Answer, Dismissal, Past, Spending
 from tests.rendering import acts
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -73,37 +73,37 @@ def _refused(code: RefusalCode, fork: bool = False) -> Refused:
 
 
 ALL = {
-    "help": replies.help_table(),
-    "no status": replies.status(None),
-    "status": replies.status(PAST, HOSTILE, NOON, HOSTILE),
-    "no cost": replies.cost([], []),
-    "cost": replies.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Use(name=HOSTILE, used=1, limit=2)]),
-    "no history": replies.history([]),
-    "history": replies.history([PAST] * 40),
-    "no view": replies.view(None, {}),
-    "view": replies.view(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
-    "explain": replies.explain(BAD, None, HOSTILE),
-    "explain dismissed": replies.explain(FINDING, DISMISSAL),
-    "dismissed": replies.dismissed(FINDING, HOSTILE, waived=True),
-    "resolved": replies.dismissed_by_resolving((FINDING,), HOSTILE),
-    "undismissed": replies.undismissed(FINDING),
-    "already": replies.already_dismissed(FINDING, DISMISSAL),
-    "not dismissed": replies.not_dismissed(FINDING),
-    "no finding": replies.no_such_finding("F-ABCDEF", ["F-ABCDEG"]),
-    "which": replies.which_finding(Verb.dismiss),
-    "reviewing": replies.reviewing("a" * 40, full=True, is_ok=True),
-    "moved": replies.head_moved("a" * 40),
-    "cancelled": replies.cancelled(RUN),
-    "paused": replies.paused(2),
-    "already paused": replies.already_paused(HOSTILE),
-    "unpaused": replies.unpaused(),
-    "not available": replies.not_available(Verb.more),
-    "pull requests only": replies.only_on_pull_requests(Verb.review),
-    "cannot ask": replies.cannot_ask(HOSTILE),
-    "went wrong": replies.went_wrong(HOSTILE),
-    **{f"refused {code}": replies.refused(_refused(code, fork=True), HOSTILE) for code in RefusalCode},
+    "help": command_texts.help_table(),
+    "no status": command_texts.status(None),
+    "status": command_texts.status(PAST, HOSTILE, NOON, HOSTILE),
+    "no cost": command_texts.cost([], []),
+    "cost": command_texts.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Use(name=HOSTILE, used=1, limit=2)]),
+    "no history": command_texts.history([]),
+    "history": command_texts.history([PAST] * 40),
+    "no view": command_texts.view(None, {}),
+    "view": command_texts.view(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
+    "explain": command_texts.explain(BAD, None, HOSTILE),
+    "explain dismissed": command_texts.explain(FINDING, DISMISSAL),
+    "dismissed": command_texts.dismissed(FINDING, HOSTILE, waived=True),
+    "resolved": command_texts.dismissed_by_resolving((FINDING,), HOSTILE),
+    "undismissed": command_texts.undismissed(FINDING),
+    "already": command_texts.already_dismissed(FINDING, DISMISSAL),
+    "not dismissed": command_texts.not_dismissed(FINDING),
+    "no finding": command_texts.no_such_finding("F-ABCDEF", ["F-ABCDEG"]),
+    "which": command_texts.which_finding(Verb.dismiss),
+    "reviewing": command_texts.reviewing("a" * 40, full=True, is_ok=True),
+    "moved": command_texts.head_moved("a" * 40),
+    "cancelled": command_texts.cancelled(RUN),
+    "paused": command_texts.paused(2),
+    "already paused": command_texts.already_paused(HOSTILE),
+    "unpaused": command_texts.unpaused(),
+    "not available": command_texts.not_available(Verb.more),
+    "pull requests only": command_texts.only_on_pull_requests(Verb.review),
+    "cannot ask": command_texts.cannot_ask(HOSTILE),
+    "went wrong": command_texts.went_wrong(HOSTILE),
+    **{f"refused {code}": command_texts.refused(_refused(code, fork=True), HOSTILE) for code in RefusalCode},
     **{
-        f"mistake {problem}": replies.mistake(Mistake(problem=problem, written=HOSTILE, verb=Verb.dismiss))
+        f"mistake {problem}": command_texts.mistake(Mistake(problem=problem, written=HOSTILE, verb=Verb.dismiss))
         for problem in Problem
     },
 }
@@ -128,44 +128,44 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (replies.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
+        (command_texts.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
         (
-            replies.refused(_refused(RefusalCode.role), "ann"),
+            command_texts.refused(_refused(RefusalCode.role), "ann"),
             snapshot("Refused: `/forge review` needs the role write; `ann` has triage."),
         ),
         (
-            replies.refused(_refused(RefusalCode.role, fork=True), "ann"),
+            command_texts.refused(_refused(RefusalCode.role, fork=True), "ann"),
             snapshot(
                 "Refused: `/forge review` needs the role write, because it lets the code of a fork run; "
                 "`ann` has triage."
             ),
         ),
         (
-            replies.mistake(Mistake(problem=Problem.unknown_verb, written="/forge aprove", verb=Verb.approve)),
+            command_texts.mistake(Mistake(problem=Problem.unknown_verb, written="/forge aprove", verb=Verb.approve)),
             snapshot(
                 "`/forge aprove` is not a command. Did you mean `/forge approve [GATE] [SHA7] [with: conditions]`?"
             ),
         ),
         (
-            replies.mistake(Mistake(problem=Problem.unknown_verb, written="/forge make-coffee")),
+            command_texts.mistake(Mistake(problem=Problem.unknown_verb, written="/forge make-coffee")),
             snapshot("`/forge make-coffee` is not a command. `/forge help` lists the commands."),
         ),
         (
-            replies.mistake(Mistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)),
+            command_texts.mistake(Mistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)),
             snapshot(
                 "`/forge dismiss x` does not say which finding. It is used like this: `/forge dismiss F-ID reason`. "
                 "`/forge view` lists the findings."
             ),
         ),
         (
-            replies.dismissed(FINDING, "set by the caller."),
+            command_texts.dismissed(FINDING, "set by the caller."),
             snapshot(
                 "**F-AEGTUI** is dismissed: set by the caller. It is not raised again here, nor where the same rule "
                 "meets the same code. `/forge undismiss F-AEGTUI` takes it back."
             ),
         ),
         (
-            replies.status(
+            command_texts.status(
                 Past(RUN.model_copy(update={"state": RunState.waiting, "reason": ReasonCode.rate_limited}), NOON, None),
                 "",
                 NOON,
@@ -184,25 +184,27 @@ def test_what_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize("reason", [each for each in ReasonCode if each is not ReasonCode.none])
 def test_every_reason_has_words(reason: ReasonCode) -> None:
     run = RUN.model_copy(update={"state": RunState.failed, "reason": reason})
-    assert "failed (" in replies.history([Past(run, NOON, NOON)])
+    assert "failed (" in command_texts.history([Past(run, NOON, NOON)])
 
 
 def test_the_cost_adds_up() -> None:
     spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
-    text = replies.cost(spending, [Use(name="run", used=2 * MICRO, limit=50 * MICRO)])
+    text = command_texts.cost(spending, [Use(name="run", used=2 * MICRO, limit=50 * MICRO)])
     assert "| **all** | | 4 | | | 2.00 USD |" in text
     assert "| run | 2.00 USD | 50.00 USD | 48.00 USD |" in text
 
 
 def test_one_answer_stands_alone_and_several_below_what_they_answer() -> None:
-    assert replies.compose([Answer("/forge status", "Fine.")], "<!-- m -->") == "Fine.\n\n<!-- m -->"
-    both = replies.compose([Answer("/forge status", "Fine."), Answer("/forge explain F-AEGTUI", "So.")], "<!-- m -->")
+    assert command_texts.compose([Answer("/forge status", "Fine.")], "<!-- m -->") == "Fine.\n\n<!-- m -->"
+    both = command_texts.compose(
+        [Answer("/forge status", "Fine."), Answer("/forge explain F-AEGTUI", "So.")], "<!-- m -->"
+    )
     assert both == "**`/forge status`**\n\nFine.\n\n**`/forge explain F-AEGTUI`**\n\nSo.\n\n<!-- m -->"
 
 
 def test_how_a_line_is_named_above_its_answer() -> None:
     lines = "/forge dismiss F-AEGTUI because\n/forge status\n/forge aprove"
-    assert [replies.written(asked) for asked in read(lines)] == [
+    assert [command_texts.written(asked) for asked in read(lines)] == [
         "/forge dismiss F-AEGTUI",
         "/forge status",
         "/forge aprove",
@@ -210,4 +212,4 @@ def test_how_a_line_is_named_above_its_answer() -> None:
 
 
 def test_long_lists_end_and_say_so() -> None:
-    assert replies.history([PAST] * 40).endswith("and 10 more runs")
+    assert command_texts.history([PAST] * 40).endswith("and 10 more runs")

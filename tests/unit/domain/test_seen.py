@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from domain.pulls import PullRequest
-from domain.seen import Seen, is_older
+from domain.github.pull_requests import PullRequest
+from domain.github.seen import Seen, is_older
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LIVE = PullRequest(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.spots import Spot
+from domain.review.anchors import Spot
 
 CODE = """\
 def pay(prices, rates):

@@ -16,7 +16,7 @@ from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits, LimitStore
 from bot.github.pacing import InMemoryBudget
 from bot.github.settings import GitHubSettings
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 
 API = "https://api.github.com"
 PUBLIC = "140.82.121.6"

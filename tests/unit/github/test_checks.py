@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from domain.checks import Annotation, Button, CheckRun
 from domain.errors import Unavailable, Unprocessable
-from domain.review import Conclusion
+from domain.github.checks import Annotation, Button, CheckRun
+from domain.review.review import Conclusion
 from tests.unit.github.kit import HEAD, REPO, Kit, check_run, in_turn
 
 CREATE = "/repos/acme/app/check-runs"

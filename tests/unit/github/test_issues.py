@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
-from domain.conversation import CommentEdit
 from domain.errors import NotFound, Unavailable, Unprocessable
+from domain.github.conversation import CommentEdit
 from tests.unit.github.kit import API, REPO, Kit, in_turn, pull
 
 HOME = "/repos/acme/app"

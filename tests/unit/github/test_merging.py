@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
 from tests.unit.github.kit import HEAD, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from domain.errors import Unavailable
-from domain.pulls import DraftReview, InlineComment
+from domain.github.pull_requests import DraftReview, InlineComment
 from tests.unit.github.kit import HEAD, REPO, Kit
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"

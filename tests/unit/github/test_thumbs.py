@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.conversation import Thumb
 from domain.errors import Unavailable
+from domain.github.conversation import Thumb
 from tests.unit.github.kit import REPO, Kit
 
 COMMENTS = "/repos/acme/app/pulls/4/comments"

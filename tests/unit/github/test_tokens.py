@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
-from domain.pulls import DraftReview
+from domain.github.pull_requests import DraftReview
 from tests.unit.github.kit import OTHER_INSTALLATION, PUBLIC_PEM, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"

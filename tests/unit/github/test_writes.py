@@ -12,9 +12,9 @@ import pytest
 
 from bot.github.pacing import Write, WriteLanes
 from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
+from domain.github.pull_requests import DraftReview, InlineComment
 from domain.importance import Importance, writing
-from domain.pulls import DraftReview, InlineComment
-from safety.pacing import CONTENT_BURST, CONTENT_INTERVAL, Rate, Spent, Turn, turn
+from safety.write_rates import CONTENT_BURST, CONTENT_INTERVAL, Rate, Spent, Turn, turn
 from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, MovableClock, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"

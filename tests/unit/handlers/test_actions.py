@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domain.commands import COMMAND, ChecksEnded, Ignored
-from domain.runs import RepositoryRef
+from domain.runs.run import RepositoryRef
 from handlers import translate
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.commands import ChangesRequested, HearComment, Ignored, NoteThread, ObeyComment, Sender
-from domain.conversation import CommentKind, CommentRef
+from domain.github.conversation import CommentKind, CommentRef
 from domain.slash import Dismiss, Mistake, Plain, Problem, Verb
 from handlers import translate
 from tests.unit.handlers.payloads import ANN, APP_ID, BOB, FORGE, HEAD, issue_comment, review, review_comment, thread

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from domain.commands import Ignored, ReadMemoryFile
-from domain.memory_file import PATH
+from domain.memories.memory_file import PATH
 from handlers import translate
 from handlers.push import MOST_COMMITS
 from tests.unit.handlers.payloads import ANN

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
-from domain.runs import Trigger
+from domain.runs.run import Trigger
 from handlers import translate
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.commands import COMMAND, ObeyComment
-from domain.neutral import visible
 from domain.slash import (
     ENTRIES,
     LONGEST_TEXT,
@@ -34,6 +33,7 @@ from domain.slash import (
     Verb,
     Whitelist,
 )
+from domain.text.escaping import visible
 from handlers import translate
 from handlers.slash import read
 from tests.unit.handlers.payloads import APP_ID, issue_comment

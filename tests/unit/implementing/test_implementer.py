@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agents.implementer import DoneTask, ImplementationTask, applied, content, instructions
-from agents.turns import Exchange, Result, ToolUse, Turn
-from domain.plan import Plan
-from domain.work import ToFix, Worked, mistakes
+from agents.loop.turns import Exchange, Result, ToolUse, Turn
+from domain.runs.plan import Plan
+from domain.runs.task_result import ToFix, Worked, mistakes
 from tests.unit.planning.plans import plan, task
 
 PLAN = plan(task(), task("T2", "T1"), task("T3"))

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.implementer import ImplementationTask, OnDraft, content, instructions
-from agents.loop import Agent, Done, Use, work
-from agents.scripted import Reply, ScriptedModel, Uses
-from agents.tools.patching import patching
-from agents.tools.reading import reading
-from agents.tools.tool import Outcome, Tool, answered
-from agents.turns import Assignment, Exchange, Turn, take
-from domain.patches import Areas
-from domain.redaction import redact
-from domain.work import Worked, mistakes
+from agents.llm.scripted import Reply, ScriptedModel, Uses
+from agents.loop.loop import Agent, Done, Use, work
+from agents.loop.tools.apply_patch import patching
+from agents.loop.tools.files import reading
+from agents.loop.tools.tool import Outcome, Tool, answered
+from agents.loop.turns import Assignment, Exchange, Turn, take
+from domain.runs.patches import Areas
+from domain.runs.task_result import Worked, mistakes
+from domain.text.redaction import redact
 from tests.purses import OpenPurse
 from tests.unit.patches.building import hunk, new_file
 from tests.unit.planning.plans import plan

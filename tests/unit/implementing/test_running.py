@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.tools.patching import patching
-from agents.tools.running import MOST, running
-from agents.tools.tool import Tool, answered
-from domain.redaction import redact
-from domain.testing import CommandResult, Outcome, TestCase, TestRun
+from agents.loop.tools.apply_patch import patching
+from agents.loop.tools.run_tests import MOST, running
+from agents.loop.tools.tool import Tool, answered
+from domain.runs.testing import CommandResult, Outcome, TestCase, TestRun
+from domain.text.redaction import redact
 from tests.unit.implementing.test_loop import EDIT, begun
 from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agents.calling import Patience
-from agents.loop import SILENT, Agent, Done, Stopped, Stuck, work
-from agents.scripted import Fails, Says, ScriptedModel, Uses
-from agents.tools.tool import Mistaken, Tool
-from agents.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, fitted, named, take
+from agents.llm.client import Patience
+from agents.llm.scripted import Fails, Says, ScriptedModel, Uses
+from agents.loop.loop import SILENT, Agent, Done, Stopped, Stuck, work
+from agents.loop.tools.tool import Mistaken, Tool
+from agents.loop.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, fitted, named, take
 from tests.purses import OpenPurse
 
 IMPATIENT = Patience(attempts=1)

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.prompts import prompt
-from domain.admission import Admission, Learning, Shown, admitted
-from domain.memories import Kind, Memory, Origin
+from domain.memories.memory import Kind, Memory, Origin
+from safety.learning_screening import Admission, Learning, Shown, admitted
 from tests.unit.memories.test_confidence import NOON
 
 EVENT = "01J00000000000000000EVENT1"

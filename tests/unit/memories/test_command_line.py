@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from bot import memory as remembered
-from bot.memory import Asked, Words
-from bot.opening import NotThere
+from bot.cli import memory as remembered
+from bot.cli.database import NotThere
+from bot.cli.memory import Asked, Words
 from domain.errors import ForgeError
 from domain.events import EventType
-from domain.findings import Category, Finding, Layer, Severity
-from domain.memories import Archived, Kind, Memory, Use
-from memory import configurations, ledger, memories
-from memory.configurations import Scope
-from memory.database import Database
-from memory.tables import DismissalRow, FindingRow, RecallRow
+from domain.memories.memory import Archived, Kind, Memory, Use
+from domain.review.findings import Category, Finding, Layer, Severity
+from memory.db.engine import Database
+from memory.db.tables import DismissalRow, FindingRow, RecallRow
+from memory.learned import memories
+from memory.ledger import ledger
+from memory.repositories import configurations
+from memory.repositories.configurations import Scope
 from tests.rows import NOON, run_row, settings
 from tests.unit.memories.test_confidence import memory
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain import memories
-from domain.memories import Archived, Kind, Memory, Origin, Use, Used
+from domain.memories import memory as memories
+from domain.memories.memory import Archived, Kind, Memory, Origin, Use, Used
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WEEK = timedelta(weeks=1)

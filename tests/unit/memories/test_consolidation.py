@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from domain.consolidation import PATTERN, Known, Plan, pattern, plan
 from domain.events import EventType
-from domain.memories import Archived, Kind, Memory, Origin, Scope, Use
-from memory import consolidation, ledger, memories
-from memory.database import Database
-from memory.tables import MemoryUseRow
+from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from memory.db.engine import Database
+from memory.db.tables import MemoryUseRow
+from memory.learned import consolidation, memories
+from memory.ledger import ledger
+from safety.memory_consolidation import PATTERN, Known, Plan, pattern, plan
 from tests.unit.memories.test_confidence import NOON, WEEK
 
 CACHE = "Run `make clean` before tests/api, or the cache of shop/prices.py is stale."

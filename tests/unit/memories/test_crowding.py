@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from domain.admission import Admission, Learning
-from domain.crowding import room
 from domain.events import EventType
 from domain.ids import new_id
-from domain.memories import Archived, Kind, Memory, Origin
-from domain.memory_file import Entry
-from memory import dismissals, learning, library, memories, memory_files, teaching
-from memory.database import Database
-from memory.tables import EventRow
+from domain.memories.memory import Archived, Kind, Memory, Origin
+from domain.memories.memory_file import Entry
+from memory.db.engine import Database
+from memory.db.tables import EventRow
+from memory.findings import dismissals
+from memory.learned import catalogue, memories, memory_file, reflections, remember
+from safety.learning_screening import Admission, Learning
+from safety.memory_eviction import room
 from tests.rows import run_row
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_consolidation import memory
@@ -73,34 +74,34 @@ async def test_what_a_person_says_takes_the_place_of_the_least_certain(database:
     for each in (least, pinned):
         await memories.add(database, each)
     said = _pinned(3)
-    assert await teaching.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
+    assert await remember.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
     assert await _crowded(database) == [(least.id, str(SHOP.id))]
     found = await memories.find(database, least.id)
     assert found is not None
     assert found.archived_why is Archived.crowded
 
-    assert await teaching.learn(database, SHOP, 1, _pinned(4), CAROL, "comment 4", 2) is None
+    assert await remember.learn(database, SHOP, 1, _pinned(4), CAROL, "comment 4", 2) is None
     repeated = said.model_copy(update={"id": new_id()})
-    assert await teaching.learn(database, SHOP, 1, repeated, CAROL, "comment 3", 2) == (said, True)
+    assert await remember.learn(database, SHOP, 1, repeated, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
 
 
 async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> None:
     said = [_pinned(number) for number in range(1, 7)]
-    learned = [teaching.learn(database, SHOP, 1, each, CAROL, f"comment {each.id}", 3) for each in said]
+    learned = [remember.learn(database, SHOP, 1, each, CAROL, f"comment {each.id}", 3) for each in said]
     assert (await asyncio.gather(*learned)).count(None) == 3
     assert len(await _live(database)) == 3
 
 
 async def test_what_the_operator_adds_and_imports(database: Database) -> None:
     await memories.add(database, _memory(1))
-    assert await library.add(database, _pinned(2), "ops", 1) == _pinned(2)
-    assert await library.add(database, _pinned(3), "ops", 1) is None
+    assert await catalogue.add(database, _pinned(2), "ops", 1) == _pinned(2)
+    assert await catalogue.add(database, _pinned(3), "ops", 1) is None
     many = [_memory(4), _memory(5), _pinned(2)]
-    assert await library.take_in(database, SHOP, many, "f", "ops", NOON, 2) == library.TakenIn(None, 1)
-    assert await library.take_in(database, SHOP, many, "f", "ops", NOON, 3) == library.TakenIn(2, 1)
-    assert await library.take_in(database, SHOP, many, "f", "ops", NOON, 3) == library.TakenIn(0, 3)
+    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 2) == catalogue.TakenIn(None, 1)
+    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.TakenIn(2, 1)
+    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.TakenIn(0, 3)
 
 
 @pytest.mark.parametrize(("there", "stored"), [(0.5, 1), (0.6, 0)])
@@ -112,7 +113,7 @@ async def test_what_a_run_teaches(there: float, stored: int, database: Database)
     await memories.add(database, live)
     decided = [Admission(learning=Learning(kind=Kind.procedural, content="Use cents.", event="e"))]
     for _ in range(2):
-        assert await learning.keep(database, run, "ended", decided, "", NOON, 1) == stored
+        assert await reflections.keep(database, run, "ended", decided, "", NOON, 1) == stored
     assert await _live(database) == {"Use cents." if stored else "Number 1."}
     assert await _crowded(database) == ([(live.id, RUN)] if stored else [])
     async with database.transaction() as session:
@@ -130,15 +131,15 @@ async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Databas
 async def test_bullets_for_which_there_is_no_room_are_said_and_tried_again(database: Database) -> None:
     await memories.add(database, _pinned(1))
     entries = [Entry(number, text) for number, text in enumerate("abc", 1)]
-    taken = await memory_files.take_over(database, SHOP, entries, "c" * 40, 0, "guid", NOON, 3)
+    taken = await memory_file.take_over(database, SHOP, entries, "c" * 40, 0, "guid", NOON, 3)
     assert taken is not None
     assert ([each.content for each in taken.added], taken.left_out) == (["a", "b"], 1)
-    now = await memory_files.taken(database, SHOP)
+    now = await memory_file.taken(database, SHOP)
     assert now is not None
     assert "1 memory left out, because as many are pinned here as may live (`memory.max`: 3)" in now.problem
     await memories.archive(database, [_pinned(1).id], Archived.forgotten, NOON)
-    assert await memory_files.take_over(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
+    assert await memory_file.take_over(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
     assert await _live(database) == {"a", "b", "c"}
-    now = await memory_files.taken(database, SHOP)
+    now = await memory_file.taken(database, SHOP)
     assert now is not None
     assert not now.problem

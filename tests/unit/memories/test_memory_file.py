@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.memory_file import LARGEST, MOST_MEMORIES, Entry, parse
-from domain.memory_file_texts import broken
+from domain.memories.memory_file import LARGEST, MOST_MEMORIES, Entry, parse
+from messages.memory_file import broken
 
 GOOD = """\
 <!-- Forge reads this.

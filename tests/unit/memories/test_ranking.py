@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from domain import ranking
-from domain.memories import Memory
-from domain.ranking import Recalled
+from domain.memories import ranking
+from domain.memories.memory import Memory
+from domain.memories.ranking import Recalled
 from tests.unit.memories.test_confidence import NOON, memory
 
 

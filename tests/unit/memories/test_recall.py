@@ -12,14 +12,14 @@ from sqlalchemy import delete, insert, inspect, select, text
 from ulid import ULID
 
 import migrations
-from domain import memories as rules
-from domain.memories import Archived, Kind, Memory, Origin, Scope, Use
-from domain.runs import Phase, RepositoryRef
-from memory import memories, words
-from memory import recall as recalls
-from memory.database import Connection, Database, begin, sync_engine
-from memory.recall import Asked, helped, note, recall, settle
-from memory.tables import MemoryRow, RecallRow
+from domain.memories import memory as rules
+from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from domain.runs.run import Phase, RepositoryRef
+from memory.db.engine import Connection, Database, begin, sync_engine
+from memory.db.tables import MemoryRow, RecallRow
+from memory.learned import fulltext, memories
+from memory.learned import recall as recalls
+from memory.learned.recall import Asked, helped, note, recall, settle
 from tests.unit.memories.test_confidence import NOON, WEEK
 
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
@@ -228,14 +228,14 @@ async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch:
     """Between two statements of a recall somebody else may forget what the first one found."""
     stays, goes = learned("The cart stays."), learned("The cart goes.")
     await keep(database, stays, goes)
-    search = words._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
+    search = fulltext._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
 
     def interrupted(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
         found = search(connection, *asked)
         connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
         return found
 
-    monkeypatch.setattr(words, "_holders", interrupted)
+    monkeypatch.setattr(fulltext, "_holders", interrupted)
     assert await told(database, "cart") == ["The cart stays."]
 
 

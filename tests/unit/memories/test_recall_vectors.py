@@ -8,12 +8,12 @@ from operator import mul
 import pytest
 from sqlalchemy import func, select, update
 
-from domain.memories import Archived, Memory, Scope
-from memory import memories, vectors
-from memory.database import Database
-from memory.recall import Asked, recall
-from memory.tables import MemoryVectorRow
-from memory.vectors import Vector, nearness
+from domain.memories.memory import Archived, Memory, Scope
+from memory.db.engine import Database
+from memory.db.tables import MemoryVectorRow
+from memory.learned import memories, vectors
+from memory.learned.recall import Asked, recall
+from memory.learned.vectors import Vector, nearness
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_recall import SHOP, SIBLING, STRANGER, keep, learned
 

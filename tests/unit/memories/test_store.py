@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from domain.memories import Archived, Use
-from memory import memories
-from memory.database import Database
+from domain.memories.memory import Archived, Use
+from memory.db.engine import Database
+from memory.learned import memories
 from tests.unit.memories.test_confidence import NOON, memory
 
 

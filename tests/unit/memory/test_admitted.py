@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 from domain.commands import Repeat
-from domain.runs import RepositoryRef, Trigger
-from memory import answers, runs
-from memory.database import Database
-from memory.runs import Candidate
+from domain.runs.run import RepositoryRef, Trigger
+from memory.budgets import model_answers
+from memory.db.engine import Database
+from memory.runs import runs
+from memory.runs.runs import Candidate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WHERE = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
@@ -17,9 +18,9 @@ async def test_what_a_run_is_about_is_kept_with_it(database: Database) -> None:
     wanted = Candidate("one", WHERE, 3, "a" * 40, "a" * 40, Trigger.issue, Repeat.anew, kept=("asked for", words))
     admission = await runs.admit(database, wanted, 0, NOON)
     assert admission.run is not None
-    assert await answers.find(database, admission.run, "asked for") == words
+    assert await model_answers.find(database, admission.run, "asked for") == words
     later = Candidate("one", WHERE, 3, "a" * 40, "a" * 40, Trigger.issue, Repeat.anew, kept=("asked for", {"body": ""}))
     again = await runs.admit(database, later, 1, NOON)  # by the same delivery, after a crash
     assert again.run is not None
     assert again.run.id == admission.run.id
-    assert await answers.find(database, again.run, "asked for") == words
+    assert await model_answers.find(database, again.run, "asked for") == words

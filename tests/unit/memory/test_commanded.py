@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.commanded import note, tell_once
-from memory.database import Database
+from memory.db.engine import Database
+from memory.deliveries.command_counts import note, tell_once
 from tests.databases import Backend, drop, fresh
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
-from memory import ledger
-from memory.database import PLANNED_ONCE, Connection, Database, insert_new
-from memory.tables import HaltRow
+from memory.db.engine import PLANNED_ONCE, Connection, Database, insert_new
+from memory.db.tables import HaltRow
+from memory.ledger import ledger
 from tests.databases import Backend, drop, fresh
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)

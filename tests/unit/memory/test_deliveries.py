@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.ids import new_id
-from memory import deliveries
-from memory.database import Database, begin, sync_engine
-from memory.deliveries import Delivery, again, failures, kind
+from memory.db.engine import Database, begin, sync_engine
+from memory.deliveries import deliveries
+from memory.deliveries.deliveries import Delivery, again, failures, kind
 
 RUN = "01M7XCMZ0WQR4Y7N654AA0JQQY"  # the same in every process that collects the tests
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

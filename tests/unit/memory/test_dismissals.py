@@ -3,14 +3,15 @@
 from datetime import UTC, datetime
 
 from domain.commands import Sender
-from domain.findings import Category, Finding, Layer, Severity
-from domain.holding import TakenUp
 from domain.ids import new_id
-from domain.memories import Archived, Memory
-from domain.runs import RepositoryRef
-from memory import dismissals, findings, memories
-from memory.database import Database
-from memory.tables import FindingRow
+from domain.memories.memory import Archived, Memory
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.suppression import TakenUp
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.db.tables import FindingRow
+from memory.findings import dismissals, findings
+from memory.learned import memories
 from tests.rows import run_row
 from tests.unit.memories.test_confidence import memory
 

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memory import executors
-from memory.database import Database
-from memory.executors import LEASE, LOOKED_AFTER, Holder
+from memory.db.engine import Database
+from memory.process import executors
+from memory.process.executors import LEASE, LOOKED_AFTER, Holder
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATE = NOW + LEASE + timedelta(seconds=1)

@@ -15,12 +15,15 @@ from domain.errors import Superseded
 from domain.events import EventType
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.money import Slice
-from domain.runs import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.verdicts import Reason
-from memory import gates, ledger, runs, spend
-from memory.database import Database
-from memory.runs import Candidate
-from memory.tables import BudgetRow
+from memory.db.engine import Database
+from memory.db.tables import BudgetRow
+from memory.gates import gates
+from memory.ledger import ledger
+from memory.reservations import reservations
+from memory.runs import runs
+from memory.runs.runs import Candidate
 from tests.databases import Backend, drop, fresh
 
 NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)  # in the night that follows, clocks in Europe are put forward
@@ -270,7 +273,7 @@ async def test_a_decision_repeated_by_the_same_delivery_grants_once(books: Books
         row = await session.get(BudgetRow, f"calls:{run.id}/review")
     assert row is not None
     assert row.granted == 5
-    assert await spend.close(books.one, run.id, NOW) == 0
+    assert await reservations.close(books.one, run.id, NOW) == 0
 
 
 async def test_passing_it_on_decides_nothing(books: Books) -> None:

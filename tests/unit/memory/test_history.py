@@ -6,14 +6,16 @@ from typing import Any
 from sqlalchemy import select, update
 
 from domain.events import EventType
-from domain.runs import Phase
-from memory import answers, history, ledger, totals
-from memory.answers import Used
-from memory.database import Connection, Database
-from memory.history import History
-from memory.tables import AnswerRow
+from domain.runs.run import Phase
+from memory.budgets import model_answers, totals
+from memory.budgets.model_answers import Used
+from memory.db.engine import Connection, Database
+from memory.db.tables import AnswerRow
+from memory.ledger import ledger
+from memory.reservations import call_facts
+from memory.reservations.call_facts import History
 from safety.breakers import Move
-from safety.loops import Iteration, step
+from safety.loop_detection import Iteration, step
 from tests.rows import working
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -32,15 +34,15 @@ async def of(database: Database) -> History:
     asked = totals.of_call(RUN, Phase.review, NOW, "s", "anthropic") | totals.since(NOW - MINUTE, "anthropic")
 
     def look(connection: Connection) -> History:
-        return history.of_run(connection, RUN, asked, 7)
+        return call_facts.of_run(connection, RUN, asked, 7)
 
     return await database.at_once(look)
 
 
 async def read(database: Database) -> None:
     """An answer that was acted on."""
-    await answers.keep(database, RUN, "digest", READ, NOW)
-    await answers.acted(database, RUN, Phase.review, "digest", [Used("read_file", "total = 1")], NOW)
+    await model_answers.keep(database, RUN, "digest", READ, NOW)
+    await model_answers.acted(database, RUN, Phase.review, "digest", [Used("read_file", "total = 1")], NOW)
 
 
 async def test_of_a_run_of_which_nothing_is_known(database: Database) -> None:
@@ -54,7 +56,7 @@ async def test_of_one_that_began_and_answered(database: Database) -> None:
     async with database.transaction() as session:
         ledger.tell(session, RUN.id, EventType.run_started, NOW)
     await read(database)
-    await answers.keep(database, RUN, "tokens", {"held": []}, NOW)  # which no step asked a model for
+    await model_answers.keep(database, RUN, "tokens", {"held": []}, NOW)  # which no step asked a model for
     found = await of(database)
     assert found.moves == [Move(NOW, running=True)]
     assert [(each.question, each.key, each.step, each.at) for each in found.turns] == [("digest", "read 1", SEEN, NOW)]
@@ -79,11 +81,11 @@ async def test_of_one_that_came_through_phases(database: Database) -> None:
 
 async def test_what_is_kept_beside_an_answer_is_what_it_came_to(database: Database) -> None:
     await read(database)
-    value = await answers.find(database, RUN, "digest")
+    value = await model_answers.find(database, RUN, "digest")
     assert value is not None
     assert value == {**READ, "results": ["total = 1"], "errors": [False], "wrong": []}
-    (kept,) = await database.at_once(lambda connection: answers.of_run(connection, RUN.id))
-    assert kept.step == step(answers.iteration("digest", value)) == SEEN
+    (kept,) = await database.at_once(lambda connection: model_answers.of_run(connection, RUN.id))
+    assert kept.step == step(model_answers.iteration("digest", value)) == SEEN
 
 
 async def test_an_answer_of_another_version_is_seen(database: Database) -> None:

@@ -4,10 +4,11 @@ from datetime import timedelta
 
 from domain.commands import Sender
 from domain.events import EventType
-from domain.runs import RepositoryRef
-from memory import audit, ledger, runs
-from memory.audit import Wanted
-from memory.database import Database
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.ledger import audit, ledger
+from memory.ledger.audit import Wanted
+from memory.runs import runs
 from tests.rows import NOON, delivery_row, run_row
 
 LARGE = 2_412_345_678

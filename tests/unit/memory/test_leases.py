@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.commands import Repeat
-from domain.contracts import Holding
-from domain.runs import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from memory import leases, outbox, runs
-from memory.database import Database
-from memory.leases import Acquired
-from memory.runs import Candidate
+from domain.runs.contracts import Holding
+from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from memory.db.engine import Database
+from memory.runs import contract_leases, outbox, runs
+from memory.runs.contract_leases import Acquired
+from memory.runs.runs import Candidate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = 10
@@ -32,85 +32,88 @@ async def begun(database: Database, issue: int) -> Run:
 
 
 async def test_one_run_holds_a_contract(database: Database) -> None:
-    assert (await leases.acquire(database, SHOP, ["db"], "one", at(0))).tokens == {"db": 1}
+    assert (await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))).tokens == {"db": 1}
 
-    refused = await leases.acquire(database, SHOP, ["db"], "two", at(299))
+    refused = await contract_leases.acquire(database, SHOP, ["db"], "two", at(299))
 
     assert not refused.is_ours
     assert [(lease.holder, lease.token, lease.until) for lease in refused.held] == [("one", 1, at(300))]
-    assert (await leases.acquire(database, SHOP + 1, ["db"], "two", at(299))).is_ours
+    assert (await contract_leases.acquire(database, SHOP + 1, ["db"], "two", at(299))).is_ours
 
 
 async def test_a_lapsed_lease_goes_to_the_next_with_a_larger_token(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db"], "one", at(0))
-    assert [lease.holder for lease in await leases.expired(database, at(300))] == ["one"]
+    await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
+    assert [lease.holder for lease in await contract_leases.expired(database, at(300))] == ["one"]
 
-    assert (await leases.acquire(database, SHOP, ["db"], "two", at(300))).tokens == {"db": 2}
+    assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).tokens == {"db": 2}
 
-    assert await leases.expired(database, at(300)) == []
-    assert await leases.renew(database, SHOP, {"db": 1}, "one", at(301)) == ("db",)
-    assert await leases.newest(database, SHOP) == {"db": 2}
-    held = await leases.holder(database, SHOP, "db", at(301))
+    assert await contract_leases.expired(database, at(300)) == []
+    assert await contract_leases.renew(database, SHOP, {"db": 1}, "one", at(301)) == ("db",)
+    assert await contract_leases.newest(database, SHOP) == {"db": 2}
+    held = await contract_leases.holder(database, SHOP, "db", at(301))
     assert held is not None
     assert held.holder == "two"
 
 
 async def test_the_heartbeat_keeps_a_lease(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
     for beat in range(100, 1000, 100):
-        assert await leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(beat)) == ()
+        assert await contract_leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(beat)) == ()
 
-    assert not (await leases.acquire(database, SHOP, ["events"], "two", at(1199))).is_ours
-    assert (await leases.acquire(database, SHOP, ["events"], "two", at(1200))).is_ours
+    assert not (await contract_leases.acquire(database, SHOP, ["events"], "two", at(1199))).is_ours
+    assert (await contract_leases.acquire(database, SHOP, ["events"], "two", at(1200))).is_ours
 
 
 async def test_a_lease_that_lapsed_unnoticed_is_renewed(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
 
-    assert await leases.renew(database, SHOP, {"db": 1}, "one", at(1000)) == ()
+    assert await contract_leases.renew(database, SHOP, {"db": 1}, "one", at(1000)) == ()
 
-    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(1299))).is_ours
+    assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1299))).is_ours
 
 
 async def test_acquiring_again_renews_and_keeps_the_token(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
 
-    assert (await leases.acquire(database, SHOP, ["db", "openapi"], "one", at(200))).tokens == {"db": 1, "openapi": 1}
+    assert (await contract_leases.acquire(database, SHOP, ["db", "openapi"], "one", at(200))).tokens == {
+        "db": 1,
+        "openapi": 1,
+    }
 
-    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(400))).is_ours
+    assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(400))).is_ours
 
 
 async def test_all_or_none(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["events"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["events"], "one", at(0))
 
-    refused = await leases.acquire(database, SHOP, ["db", "events", "openapi"], "two", at(1))
+    refused = await contract_leases.acquire(database, SHOP, ["db", "events", "openapi"], "two", at(1))
 
     assert (refused.tokens, [lease.contract for lease in refused.held]) == ({}, ["events"])
-    assert await leases.holder(database, SHOP, "db", at(1)) is None
-    assert (await leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
+    assert await contract_leases.holder(database, SHOP, "db", at(1)) is None
+    assert (await contract_leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
 
 
 async def test_released_contracts_are_free_and_cannot_be_renewed(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
-    await leases.acquire(database, SHOP, ["openapi"], "two", at(0))
+    await contract_leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["openapi"], "two", at(0))
 
-    await leases.release(database, SHOP, "one", at(10))
+    await contract_leases.release(database, SHOP, "one", at(10))
 
-    assert await leases.holder(database, SHOP, "db", at(10)) is None
-    assert await leases.expired(database, at(10)) == []
-    assert await leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
-    assert (await leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
-    assert await leases.holder(database, SHOP, "openapi", at(12)) is not None
+    assert await contract_leases.holder(database, SHOP, "db", at(10)) is None
+    assert await contract_leases.expired(database, at(10)) == []
+    assert await contract_leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
+    assert (await contract_leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
+    assert await contract_leases.holder(database, SHOP, "openapi", at(12)) is not None
 
 
 async def test_nothing_asked_for_is_nothing_held(database: Database) -> None:
-    assert await leases.acquire(database, SHOP, [], "one", at(0)) == Acquired({})
+    assert await contract_leases.acquire(database, SHOP, [], "one", at(0)) == Acquired({})
 
 
 async def test_twenty_runs_race(database: Database) -> None:
     """Whatever contracts they want and in whatever order: nobody waits for ever, and each contract has one holder."""
     wanted = [["db", "events"], ["events", "db"], ["events", "openapi"], ["openapi", "db"]]
-    races = [leases.acquire(database, SHOP, wanted[i % 4], f"run {i}", at(0)) for i in range(20)]
+    races = [contract_leases.acquire(database, SHOP, wanted[i % 4], f"run {i}", at(0)) for i in range(20)]
 
     won = [(i, each.tokens) for i, each in enumerate(await asyncio.gather(*races)) if each.is_ours]
 
@@ -119,17 +122,17 @@ async def test_twenty_runs_race(database: Database) -> None:
     assert len(taken) == len(set(taken))
     for i, tokens in won:
         for contract, token in tokens.items():
-            held = await leases.holder(database, SHOP, contract, at(1))
+            held = await contract_leases.holder(database, SHOP, contract, at(1))
             assert held is not None
             assert (held.holder, held.token) == (f"run {i}", token)
 
 
 async def test_twenty_runs_race_for_a_lapsed_lease(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db"], "gone", at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], "gone", at(0))
 
     tried = await asyncio.gather(
-        *(leases.acquire(database, SHOP, ["db"], f"run {i}", at(301)) for i in range(20)),
-        leases.renew(database, SHOP, {"db": 1}, "gone", at(301)),
+        *(contract_leases.acquire(database, SHOP, ["db"], f"run {i}", at(301)) for i in range(20)),
+        contract_leases.renew(database, SHOP, {"db": 1}, "gone", at(301)),
     )
 
     won = [each for each in tried[:-1] if isinstance(each, Acquired) and each.is_ours]
@@ -138,51 +141,51 @@ async def test_twenty_runs_race_for_a_lapsed_lease(database: Database) -> None:
 
 
 async def test_a_repository_that_is_lost_is_forgotten(database: Database) -> None:
-    await leases.acquire(database, SHOP, ["db"], "one", at(0))
-    await leases.acquire(database, SHOP + 1, ["db"], "one", at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
+    await contract_leases.acquire(database, SHOP + 1, ["db"], "one", at(0))
 
-    await leases.purge(database, [SHOP])
+    await contract_leases.purge(database, [SHOP])
 
-    assert await leases.newest(database, SHOP) == {}
-    assert await leases.newest(database, SHOP + 1) == {"db": 1}
+    assert await contract_leases.newest(database, SHOP) == {}
+    assert await contract_leases.newest(database, SHOP + 1) == {"db": 1}
 
 
 @pytest.mark.parametrize("end", [RunState.completed, RunState.failed, RunState.cancelled])
 async def test_a_run_that_ended_holds_nothing(database: Database, end: RunState) -> None:
     """However it ended, nobody has to release what it held; what it still writes is void."""
     run = await begun(database, 1)
-    await leases.acquire(database, SHOP, ["db"], run.id, at(0))
-    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(1))).is_ours
+    await contract_leases.acquire(database, SHOP, ["db"], run.id, at(0))
+    assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1))).is_ours
 
     await runs.move(database, run.id, end, NOON)
 
-    assert await leases.holder(database, SHOP, "db", at(1)) is None
-    assert (await leases.acquire(database, SHOP, ["db"], "two", at(1))).tokens == {"db": 2}
-    assert await leases.renew(database, SHOP, {"db": 1}, run.id, at(1)) == ("db",)
+    assert await contract_leases.holder(database, SHOP, "db", at(1)) is None
+    assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1))).tokens == {"db": 2}
+    assert await contract_leases.renew(database, SHOP, {"db": 1}, run.id, at(1)) == ("db",)
 
 
 async def test_people_are_told_which_issue_holds_it(database: Database) -> None:
     first, second = await begun(database, 1), await begun(database, 2)
-    await leases.acquire(database, SHOP, ["db"], first.id, at(0))
-    await leases.acquire(database, SHOP, ["events"], second.id, at(0))
-    await leases.acquire(database, SHOP, ["openapi"], "gone", at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], first.id, at(0))
+    await contract_leases.acquire(database, SHOP, ["events"], second.id, at(0))
+    await contract_leases.acquire(database, SHOP, ["openapi"], "gone", at(0))
     claim = await outbox.claim(database, second, "propose", outbox.PULL_REQUEST, NOON)
     await outbox.done(database, claim.id, 7, NOON)
 
-    refused = await leases.acquire(database, SHOP, ["db", "events", "openapi"], "three", at(1))
+    refused = await contract_leases.acquire(database, SHOP, ["db", "events", "openapi"], "three", at(1))
 
-    told = await leases.holdings(database, refused.held)
+    told = await contract_leases.holdings(database, refused.held)
     assert told == (Holding("db", 1), Holding("events", 2, 7), Holding("openapi", None))
 
 
 async def test_the_lease_of_a_run_that_waits_stands(database: Database) -> None:
     """Nothing works there, so there is no heartbeat; once the run works again, it is needed again."""
     run = await begun(database, 1)
-    await leases.acquire(database, SHOP, ["db"], run.id, at(0))
+    await contract_leases.acquire(database, SHOP, ["db"], run.id, at(0))
     await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
 
-    assert not (await leases.acquire(database, SHOP, ["db"], "two", at(100_000))).is_ours
-    assert await leases.holder(database, SHOP, "db", at(100_000)) is not None
+    assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(100_000))).is_ours
+    assert await contract_leases.holder(database, SHOP, "db", at(100_000)) is not None
 
     await runs.move(database, run.id, RunState.running, NOON)
-    assert (await leases.acquire(database, SHOP, ["db"], "two", at(300))).is_ours
+    assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).is_ours

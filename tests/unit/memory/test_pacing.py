@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from domain.importance import Importance
-from memory.database import Database
-from memory.pacing import take
-from safety.pacing import Rate
+from memory.db.engine import Database
+from memory.process.write_rates import take
+from safety.write_rates import Rate
 from tests.databases import Backend, drop, fresh
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

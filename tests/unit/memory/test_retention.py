@@ -9,10 +9,8 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory import commanded, configurations, ladder, outbox, purges, retention
-from memory.configurations import Scope
-from memory.database import Base, Database
-from memory.tables import (
+from memory.db.engine import Base, Database
+from memory.db.tables import (
     AnswerRow,
     BudgetRow,
     CheckpointRow,
@@ -26,6 +24,11 @@ from memory.tables import (
     RunRow,
     SpendRow,
 )
+from memory.deliveries import command_counts
+from memory.reports import retention
+from memory.repositories import automation_level, configurations, purges
+from memory.repositories.configurations import Scope
+from memory.runs import outbox
 from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
 
 SHOP, BANK, MILL = 2**32 + 10, 2**32 + 11, 2**32 + 12  # keep the usual 90, 7 and 200 days
@@ -149,7 +152,7 @@ async def test_each_kind_has_its_time(repository: int, days: float, left: dict[s
 
 async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
     for guid, minutes in (("old", 61), ("new", 59)):
-        await commanded.note(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
+        await command_counts.note(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
     assert await retention.remove(database, {}, NOON) == {"commanded": 1}
     await retention.forget(database, [SHOP])
     async with database.transaction() as session:
@@ -194,13 +197,13 @@ async def test_that_forge_merged_stays_for_a_late_revert(database: Database) -> 
     assert isinstance(run, RunRow)
     await _stored(database, rows)
     for act in ("auto_approve", "auto_merge"):
-        await ladder.acted(database, run.as_run(), act, NOON - timedelta(days=91), {})
+        await automation_level.acted(database, run.as_run(), act, NOON - timedelta(days=91), {})
     async with database.transaction() as session:
         for event in await session.scalars(select(EventRow).where(EventRow.type == EventType.ladder_acted.value)):
             event.id = str(ULID.from_datetime(NOON - timedelta(days=91)))
     await retention.remove(database, {}, NOON)
-    assert [told["act"] for told in await ladder.acts(database, run.id)] == ["auto_merge"]
-    assert await ladder.was_approved(database, run.id)
+    assert [told["act"] for told in await automation_level.acts(database, run.id)] == ["auto_merge"]
+    assert await automation_level.was_approved(database, run.id)
 
 
 async def test_an_approval_is_known_until_the_repository_is_long_lost(database: Database) -> None:

@@ -1,27 +1,27 @@
 """What people teach in so many words: kept once, and forgotten once."""
 
 from domain.ids import new_id
-from memory import memories, teaching
-from memory.database import Database
+from memory.db.engine import Database
+from memory.learned import memories, remember
 from tests.unit.memories.test_confidence import NOON, memory
 from tests.unit.memory.test_dismissals import CAROL, SHOP
 
 
 async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None:
     said = memory().model_copy(update={"repository_id": SHOP.id, "pinned": True, "source": "comment 1"})
-    kept = await teaching.learn(database, SHOP, 1, said, CAROL, "comment 1")
+    kept = await remember.learn(database, SHOP, 1, said, CAROL, "comment 1")
     repeated = said.model_copy(update={"id": new_id()})
     assert kept == (said, True)
-    assert await teaching.learn(database, SHOP, 1, repeated, CAROL, "comment 1") == kept  # after a crash
+    assert await remember.learn(database, SHOP, 1, repeated, CAROL, "comment 1") == kept  # after a crash
 
     again = repeated.model_copy(update={"content": "tests use  a real DATABASE", "source": "comment 2"})
     for _ in range(2):
-        confirmed = await teaching.learn(database, SHOP, 1, again, CAROL, "comment 2")
+        confirmed = await remember.learn(database, SHOP, 1, again, CAROL, "comment 2")
         assert confirmed is not None
         assert (confirmed[0].id, confirmed[0].confidence, confirmed[1]) == (said.id, 0.9, False)
 
     other = again.model_copy(update={"content": "Tests use no database.", "source": "comment 3"})
-    assert await teaching.learn(database, SHOP, 1, other, CAROL, "comment 3") == (other, True)
-    assert await teaching.forget(database, SHOP, 1, said, CAROL, NOON)
-    assert not await teaching.forget(database, SHOP, 1, said, CAROL, NOON)
+    assert await remember.learn(database, SHOP, 1, other, CAROL, "comment 3") == (other, True)
+    assert await remember.forget(database, SHOP, 1, said, CAROL, NOON)
+    assert not await remember.forget(database, SHOP, 1, said, CAROL, NOON)
     assert [each.id for each in await memories.live(database, SHOP.id)] == [other.id]

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from memory.database import begin, sync_engine
-from memory.turns import Turns, TurnTaking
+from memory.db.engine import begin, sync_engine
+from memory.db.sqlite_writers import Turns, TurnTaking
 
 
 def _engine(path: Path, *, urgent: bool = False, seconds: float = 5) -> Engine:

@@ -5,20 +5,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import JsonValue
 
-from agents.asking import Answer, ask
-from agents.model_review import (
-    Earlier,
-    Report,
-    Verdicts,
-    confirmed,
-    findings_of,
-    questions,
-    rechecked,
-    second_look,
-)
-from agents.model_review.rules import RULES
-from agents.scripted import ScriptedModel
-from domain.findings import Category, Layer, RawFinding, Severity
+from agents.llm.ask import Answer, ask
+from agents.llm.scripted import ScriptedModel
+from agents.review.model import Earlier, Report, Verdicts, confirmed, findings_of, questions, rechecked, second_look
+from agents.review.model.rules import RULES
+from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel
 
-from agents.asking import Answer, Question, ask
-from agents.calling import Patience
-from agents.models import LanguageModel, Models, Task, Unusable, language_model
-from agents.tokens import at_most
+from agents.llm.ask import Answer, Question, ask
+from agents.llm.client import Patience
+from agents.llm.models import LanguageModel, Models, Task, Unusable, language_model
+from agents.llm.tokens import at_most
 from domain.money import Outcome, Usage
 from tests.provider import KEY, Provider, anthropic, fails, reports, says, serving, stalls
 from tests.purses import OpenPurse

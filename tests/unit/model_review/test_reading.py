@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.model_review import Earlier, Intent, Plan, Size, narrowed, now_at, questions
-from agents.model_review.rendering import WITHHELD
-from agents.tokens import estimate
-from domain.changes import NotLookedAt
-from domain.findings import Category, Layer, RawFinding, Severity
-from domain.redaction import outgoing
+from agents.llm.tokens import estimate
+from agents.review.model import Earlier, Intent, Plan, Size, narrowed, now_at, questions
+from agents.review.model.rendering import WITHHELD
+from domain.review.changes import NotLookedAt
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.text.redaction import outgoing
 from tests.unit.checks.building import Versions, change_of
 
 TILL = """\

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from domain.configuration import Breakers, ErrorRateBreaker
+from domain.config.configuration import Breakers, ErrorRateBreaker
 from domain.events import EventType
 from domain.money import Limits, Outcome, Receipt, Refusal, Reservation
-from domain.runs import Phase
-from memory import ledger
-from memory.database import Database
-from memory.spend import StoredPurse
+from domain.runs.run import Phase
+from memory.db.engine import Database
+from memory.ledger import ledger
+from memory.reservations.reservations import StoredPurse
 from tests.clock import MovableClock
 from tests.unit.money.test_purse import run
 

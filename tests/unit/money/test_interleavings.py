@@ -11,9 +11,10 @@ from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 
 from domain.money import Limits, Outcome, Receipt, Refusal, Slice
-from domain.runs import Phase
-from memory import grants, spend
-from memory.database import Database
+from domain.runs.run import Phase
+from memory.budgets import grants
+from memory.db.engine import Database
+from memory.reservations import reservations
 from tests.accounts import overruns, unaccounted
 from tests.unit.money.test_purse import purse, run
 
@@ -72,7 +73,7 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
         if isinstance(got, Refusal) or act.fate == "dies":
             return
         if act.fate == "closes":
-            await spend.close(database, mine.id, datetime.now(UTC))
+            await reservations.close(database, mine.id, datetime.now(UTC))
         amount = None if act.share is None else int(act.wanted * act.share)
         outcome = {"fails": Outcome.failed, "is lost": Outcome.lost}.get(act.fate, Outcome.answered)
         await books.settle(got, Receipt(outcome=outcome, amount=0 if outcome is Outcome.failed else amount))

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prices import Dearest, Listed, price, worst
-from agents.tokens import at_most, estimate
-from domain import presets
-from domain.configuration import Budgets, Configuration
+from agents.llm.prices import Dearest, Listed, price, worst
+from agents.llm.tokens import at_most, estimate
+from domain.config import presets
+from domain.config.configuration import Budgets, Configuration
 from domain.money import FREE, MICRO, Ceilings, Fixed, Limits, Totals, Usage, micro, shown
-from domain.runs import Phase
-from safety.money import capped, limits_of, refusal
+from domain.runs.run import Phase
+from safety.budgets import capped, limits_of, refusal
 
 MINE = {"openai:mine": Fixed(Decimal("0.5"), Decimal(2))}
 

@@ -7,12 +7,14 @@ import pytest
 
 from domain.events import Event, EventType
 from domain.money import MICRO, Ceilings, Limits, Outcome, Receipt, Refusal, Reservation, Scope, Slice, Usage, micro
-from domain.runs import Phase, RepositoryRef, Run, RunState, Trigger
-from memory import grants, ledger, spend
-from memory.database import Connection, Database
-from memory.history import History
-from memory.spend import StoredPurse
-from memory.tables import BudgetRow
+from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
+from memory.budgets import grants
+from memory.db.engine import Connection, Database
+from memory.db.tables import BudgetRow
+from memory.ledger import ledger
+from memory.reservations import reservations
+from memory.reservations.call_facts import History
+from memory.reservations.reservations import StoredPurse
 from tests.accounts import unaccounted
 from tests.clock import MovableClock
 
@@ -77,11 +79,11 @@ async def test_half_of_the_money_is_told_once(database: Database, limits: Limits
 async def test_a_call_is_reserved_at_its_worst_and_settled_at_what_it_cost(database: Database):
     mine = purse(database, run())
     reservation = await reserved(mine, 50_000)
-    assert (await spend.of_run(database, run().id)).reserved == 50_000
+    assert (await reservations.of_run(database, run().id)).reserved == 50_000
 
     assert await mine.settle(reservation, answered(1234)) == 1234
 
-    total = await spend.of_run(database, run().id, Phase.review)
+    total = await reservations.of_run(database, run().id, Phase.review)
     assert (total.amount, total.reserved, total.calls, total.usage) == (1234, 0, 1, USED)
     assert not await unaccounted(database)
 
@@ -104,7 +106,7 @@ async def test_missing_usage_costs_the_reservation(database: Database):
     mine = purse(database, run())
     await mine.settle(await reserved(mine, 50_000), Receipt(outcome=Outcome.answered, amount=None))
 
-    assert (await spend.of_run(database, run().id)).amount == 50_000
+    assert (await reservations.of_run(database, run().id)).amount == 50_000
 
 
 async def test_settling_twice_counts_once(database: Database):
@@ -113,7 +115,7 @@ async def test_settling_twice_counts_once(database: Database):
     await mine.settle(reservation, answered(10))
     await mine.settle(reservation, answered(20))
 
-    assert (await spend.of_run(database, run().id)).amount == 10
+    assert (await reservations.of_run(database, run().id)).amount == 10
     assert not await unaccounted(database)
 
 
@@ -122,7 +124,7 @@ async def test_a_call_lost_in_flight_is_charged_in_full_and_its_repetition_anew(
     again = purse(database, run())  # after the crash
     await again.settle(await reserved(again, 50_000), answered(1000))
 
-    assert [(row.state, row.amount) for row in await spend.calls(database, run().id)] == [
+    assert [(row.state, row.amount) for row in await reservations.calls(database, run().id)] == [
         ("lost", 50_000),
         ("settled", 1000),
     ]
@@ -134,13 +136,13 @@ async def test_other_steps_stay_reserved(database: Database):
     await reserved(mine, 10, "one")
     await reserved(mine, 20, "two")
 
-    assert (await spend.of_run(database, run().id)).reserved == 30
+    assert (await reservations.of_run(database, run().id)).reserved == 30
 
 
 async def test_a_run_that_ended_leaves_nothing_reserved(database: Database):
     await reserved(purse(database, run()), 10)
 
-    assert await spend.close(database, run().id, datetime.now(UTC)) == 1
+    assert await reservations.close(database, run().id, datetime.now(UTC)) == 1
     assert not await unaccounted(database)
 
 
@@ -184,9 +186,9 @@ async def test_the_day_is_utc_and_per_repository(database: Database):
 
     clock.move(days=1)
     assert await reserved(purse(database, run(2), Limits(day=100), clock), 100)
-    yesterday = await spend.of_repository(database, 7, clock.now().replace(year=clock.now().year))
+    yesterday = await reservations.of_repository(database, 7, clock.now().replace(year=clock.now().year))
     assert yesterday.amount == 100
-    assert (await spend.of_installation(database, 3)).amount == 200
+    assert (await reservations.of_installation(database, 3)).amount == 200
 
 
 async def test_a_call_that_costs_nothing_is_never_refused(database: Database):
@@ -248,7 +250,7 @@ async def test_nothing_is_reserved_after_a_stop(database: Database):
 
     with pytest.raises(Halted):
         await StoredPurse(database, run(), Phase.review, DEAR, MovableClock(), before=stop).reserve("x", "m", 1)
-    assert (await spend.of_run(database, run().id)).calls == 0
+    assert (await reservations.of_run(database, run().id)).calls == 0
 
 
 async def test_cost_by_phase_and_model(database: Database):
@@ -258,7 +260,7 @@ async def test_cost_by_phase_and_model(database: Database):
         assert isinstance(reservation, Reservation)
         await mine.settle(reservation, answered(amount))
 
-    found = await spend.shares(database, run_id=run().id)
+    found = await reservations.shares(database, run_id=run().id)
     assert [(share.phase, share.model, share.spent.amount, share.spent.calls) for share in found] == [
         ("review", "dear", 600, 2),
         ("review", "cheap", 5, 1),
@@ -282,7 +284,7 @@ async def test_b1_twenty_runs_race_for_the_last_dollar(url: str):
 
     lucky = sum(await asyncio.gather(*map(one, range(20))))
     assert lucky == 6
-    assert (await spend.of_repository(workers[0], 7)).amount == 6 * wanted
+    assert (await reservations.of_repository(workers[0], 7)).amount == 6 * wanted
     assert not await unaccounted(workers[0], limits)
     for worker in workers:
         await worker.close()

@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from agents.models import Task
+from agents.llm.models import Task
 from bot.settings import Settings
-from domain.configuration import Ladder
+from domain.config.configuration import Ladder
+from domain.config.presets import build, capped
 from domain.money import Ceilings, Fixed, micro
-from domain.presets import build, capped
 
 
 def settings(**values: str) -> Settings:

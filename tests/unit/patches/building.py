@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from domain.patches import REGULAR, ChangeSet
-from workspace.tree import Tree
+from domain.runs.patches import REGULAR, ChangeSet
+from workspace.patches.tree import Tree
 
 Files = Mapping[str, bytes]
 _QUIET = {

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CodeAccessError
-from domain.patches import Areas
+from domain.runs.patches import Areas
 from tests.unit.patches.building import Git, hunk, new_file
-from workspace import bases, git, patching
+from workspace import git
 from workspace.objects import Objects
-from workspace.refusal import PatchRefused
-from workspace.validate import judge
+from workspace.patches import bases, patching
+from workspace.patches.errors import PatchRefused
+from workspace.patches.validation import judge
 
 FILES = {"src/a.py": b"1\n", "src/é.py": b"1\n", "README.md": b"read me\n", "large": b"1\n" * 100}
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.unit.patches.building import new_file, tree
-from workspace.names import folded, is_git, mistake
-from workspace.patching import parse
-from workspace.refusal import PatchRefused
+from workspace.patches.errors import PatchRefused
+from workspace.patches.patching import parse
+from workspace.patches.path_rules import folded, is_git, mistake
 
 BAD = [
     "",

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from domain.patches import ChangeSet, PatchLimits
+from domain.runs.patches import ChangeSet, PatchLimits
 from tests.unit.patches.building import Git, applied, hunk, new_file, tree
-from workspace.patching import parse
-from workspace.refusal import PatchRefused
+from workspace.patches.errors import PatchRefused
+from workspace.patches.patching import parse
 
 FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b"", "one": b"1\n"}
 GIT = "diff --git a/x b/x\n"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.patches import Areas
+from domain.runs.patches import Areas
 from tests.unit.patches.building import Files, Git, applied, tree, with_difflib
-from workspace.names import mistake
-from workspace.patching import parse
-from workspace.refusal import PatchRefused
-from workspace.validate import judge
+from workspace.patches.errors import PatchRefused
+from workspace.patches.patching import parse
+from workspace.patches.path_rules import mistake
+from workspace.patches.validation import judge
 
 LINES = st.sampled_from(
     [

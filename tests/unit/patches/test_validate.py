@@ -4,22 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from domain.configuration import PathRule
-from domain.contracts import CONTRACTS, touched
-from domain.findings import Severity
-from domain.patches import (
-    Areas,
-    ChangedFile,
-    ChangeSet,
-    ContractLock,
-    PatchLimits,
-    Violation,
-    blocking,
-    told,
-)
+from domain.config.configuration import PathRule
+from domain.review.findings import Severity
+from domain.runs.contracts import CONTRACTS, touched
+from domain.runs.patches import Areas, ChangedFile, ChangeSet, ContractLock, PatchLimits, Violation, blocking, told
 from tests.unit.patches.building import hunk, new_file, tree
-from workspace.tree import Tree
-from workspace.validate import judge, validate
+from workspace.patches.tree import Tree
+from workspace.patches.validation import judge, validate
 
 FREE = Areas(role="implementer", contracts={})
 BASE: Mapping[str, bytes] = {"src/a.py": b"1\n", "docs/b.md": b"1\n", "README.md": b"1\n"}

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.commands import Sender
-from domain.configuration import Configuration
+from domain.config.configuration import Configuration
 from domain.gates import Choice, Gate, GateState
-from domain.runs import Phase, RepositoryRef
-from pipeline.deciding import Saying, stale_because
+from domain.runs.run import Phase, RepositoryRef
+from pipeline.gates.decide import Saying, stale_because
 from safety.gates import request
 
 ASKED = datetime(2026, 5, 1, 12, 0, 0, 500_000, tzinfo=UTC)

@@ -10,7 +10,7 @@ from dbos._serialization import PortableWorkflowError
 from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from memory.database import is_outage
+from memory.db.engine import is_outage
 from pipeline.steps import noted
 
 

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from domain.errors import Unavailable
-from domain.runs import Run
-from memory import halts
-from memory.database import Database
-from memory.tables import PullRequestRow
-from pipeline.telling import Telling
+from domain.runs.run import Run
+from memory.db.engine import Database
+from memory.db.tables import PullRequestRow
+from memory.process import halts
+from pipeline.publishing.progress import Telling
 from tests.rows import NOON, run_row
 
 LASTS = 0.05

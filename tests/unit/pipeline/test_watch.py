@@ -5,14 +5,16 @@ from typing import cast
 
 import pytest
 
-from domain.configuration import Configuration
+from domain.config.configuration import Configuration
 from domain.events import EventType
-from domain.runs import Phase
-from memory import answers, history, ledger, totals
-from memory.answers import Used
-from memory.database import Connection, Database
-from pipeline.services import Services
-from pipeline.watch import Watch
+from domain.runs.run import Phase
+from memory.budgets import model_answers, totals
+from memory.budgets.model_answers import Used
+from memory.db.engine import Connection, Database
+from memory.ledger import ledger
+from memory.reservations import call_facts
+from pipeline.context import Services
+from pipeline.model_calls.guards import Watch
 from tests.rows import working
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -40,13 +42,13 @@ async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list
         action = "".join(did)
         value = {"key": f"read {number}", "text": "", "uses": [{"tool": "edit", "arguments": action}], "problem": None}
         at = NOW + timedelta(seconds=number)
-        await answers.keep(database, RUN, f"digest {number}", value, at)
-        await answers.acted(database, RUN, Phase.review, f"digest {number}", [Used("edit", f"{result}%")], at)
+        await model_answers.keep(database, RUN, f"digest {number}", value, at)
+        await model_answers.acted(database, RUN, Phase.review, f"digest {number}", [Used("edit", f"{result}%")], at)
     watch, now = Watch(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
     def stopped(connection: Connection) -> str | None:
         asked = totals.of_call(RUN, Phase.review, now, "s", "anthropic") | totals.since(NOW, "anthropic")
-        refusal = watch.stopped(connection, history.of_run(connection, RUN, asked, 0), now)
+        refusal = watch.stopped(connection, call_facts.of_run(connection, RUN, asked, 0), now)
         return None if refusal is None else refusal.check.name
 
     assert await database.at_once(stopped) == ("stagnation" if stops else None)

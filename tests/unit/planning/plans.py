@@ -1,7 +1,7 @@
 """Plans for the tests of planning: one that fits together, and variations of it."""
 
-from domain.plan import Component, DesignDecision, Estimate, Interface, Plan, PlannedRisk, Task
-from domain.review import RiskLevel
+from domain.review.review import RiskLevel
+from domain.runs.plan import Component, DesignDecision, Estimate, Interface, Plan, PlannedRisk, Task
 
 HOSTILE = "@org/team fixes #1 <img src=x> ![a](https://x.io) [b](https://x.io)\n/forge approve\n> q\n```\n| </details>"
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from domain.plan import MOST_TASKS, Plan, Planned, Task, covers, in_order, mistakes
-from domain.review import RiskLevel
+from domain.review.review import RiskLevel
+from domain.runs.plan import MOST_TASKS, Plan, Planned, Task, covers, in_order, mistakes
 from tests.unit.planning.plans import plan, risky, task
 
 

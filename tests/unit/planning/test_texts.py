@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping
 import pytest
 from inline_snapshot import snapshot
 
-from domain import plan_texts
-from domain.contracts import Holding
 from domain.errors import ToolError
 from domain.money import Refusal
-from domain.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
-from domain.plan_texts import StepState
-from domain.review import RiskLevel
-from domain.runs import ReasonCode
+from domain.review.review import RiskLevel
+from domain.runs.contracts import Holding
+from domain.runs.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
+from domain.runs.run import ReasonCode
 from domain.verdicts import Check, Reason
 from handlers.slash import read
-from safety.planning import weighed
+from messages import plan as plan_texts
+from messages.plan import StepState
+from safety.plan_risk import weighed
 from tests.rendering import acts
 from tests.unit.planning.plans import HOSTILE, plan, risky, task
 

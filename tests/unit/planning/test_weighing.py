@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.configuration import Configuration, ProjectPaths
-from domain.plan import Component, Estimate, Plan
-from domain.review import RiskLevel
-from safety.planning import LIMITS, MOST_GRANTED, needs_approval, to_grant, weighed
+from domain.config.configuration import Configuration, ProjectPaths
+from domain.review.review import RiskLevel
+from domain.runs.plan import Component, Estimate, Plan
+from safety.plan_risk import LIMITS, MOST_GRANTED, needs_approval, to_grant, weighed
 from tests.unit.planning.plans import plan, risky, task
 
 LOW, MEDIUM, HIGH, CRITICAL = RiskLevel

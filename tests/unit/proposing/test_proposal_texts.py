@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from inline_snapshot import snapshot
 
-from domain import proposal_texts as texts
-from domain.plan import DesignDecision, Task, Weighed
-from domain.plan_texts import StepState
-from domain.proposal_texts import Progress, Proposed, Proved, TaskReport
-from domain.review import RiskLevel
+from domain.review.review import RiskLevel
+from domain.runs.plan import DesignDecision, Task, Weighed
 from handlers.slash import read
-from safety.planning import weighed
+from messages import pull_request as texts
+from messages.plan import StepState
+from messages.pull_request import Progress, Proposed, Proved, TaskReport
+from safety.plan_risk import weighed
 from tests.rendering import acts
 from tests.unit.planning.plans import HOSTILE, plan, risky, task
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.rounds import MOST, Bounce, Owner, Proof, Reviewed, Standing, Step, next_step
-from domain.runs import Phase
+from domain.runs.next_step import MOST, Bounce, Owner, Proof, Reviewed, Standing, Step, next_step
+from domain.runs.run import Phase
 
 HEAD = "b" * 40
 OPEN = Standing(is_open=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from safety.loops import Iteration
+from safety.loop_detection import Iteration
 
 History = Sequence[Iteration]
 

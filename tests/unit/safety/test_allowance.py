@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.configuration import Breakers, ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.config.configuration import Breakers, ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Totals
-from domain.runs import Phase
+from domain.runs.run import Phase
 from domain.verdicts import BreakerState
-from safety.allowance import Allowance, Facts, allowance
 from safety.breakers import Call, Circuit, Move
+from safety.call_admission import Allowance, Facts, allowance
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 CONFIGURED = Breakers(

@@ -18,7 +18,7 @@ from domain.slash import (
     Verb,
 )
 from handlers.slash import read_line
-from safety.authority import GATES, ROLES, Accepted, Authorship, Facts, Gate, Push, authorise, waived
+from safety.authorization import GATES, ROLES, Accepted, Authorship, Facts, Gate, Push, authorise, waived
 
 LEAST = {
     "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI"],

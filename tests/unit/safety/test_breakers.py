@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from domain.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
-from domain.runs import Phase
+from domain.config.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check
 from safety.breakers import (
     Call,

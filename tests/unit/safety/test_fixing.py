@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.findings import Category, Finding, Fix, Layer, Severity
-from safety.fixing import MOST_FILES, MOST_FINDINGS, chosen, corrected, is_simple
+from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from safety.autofix import MOST_FILES, MOST_FINDINGS, chosen, corrected, is_simple
 
 
 def finding(

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.configuration import Configuration, ProjectPaths
-from domain.configuration import Gate as Configured
-from domain.findings import Category, Finding, Layer, Severity
+from domain.config.configuration import Configuration, ProjectPaths
+from domain.config.configuration import Gate as Configured
 from domain.gates import Gate, GateDecision, GateRequest, GateState
-from domain.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
-from domain.runs import Phase, RepositoryRef
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
+from domain.runs.run import Phase, RepositoryRef
 from safety.gates import answered, held, needed, own, request
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from domain.changes import NotLookedAt
-from domain.findings import Category, Finding, Layer, Severity
-from domain.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
-from safety.gone import is_gone
+from domain.review.changes import NotLookedAt
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
+from safety.resolved_findings import is_gone
 
 
 def found(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:

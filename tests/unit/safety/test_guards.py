@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from domain.configuration import Guards
+from domain.config.configuration import Guards
 from safety.guards import Guard, GuardLimits, TaskKind, check, limits_of
-from safety.loops import Iteration, step
+from safety.loop_detection import Iteration, step
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

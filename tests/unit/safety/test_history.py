@@ -2,9 +2,9 @@
 
 import pytest
 
-from domain.findings import Category, Finding, Layer, Severity
-from domain.review import Conclusion, Decision, Review, Risk, RiskLevel
-from safety.verdict import with_dismissals, with_history
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
+from safety.review_update import with_dismissals, with_history
 
 
 def finding(name: str, *, trail: str = "", rule: str = "secret/aws-access-key") -> Finding:

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.findings import Category, Finding, Layer, Severity
-from domain.holding import Held, Past, TakenUp, Why
-from domain.review import Review
-from domain.spots import Spot
+from domain.review.anchors import Spot
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.review import Review
+from domain.review.suppression import Held, Past, TakenUp, Why
 from safety.gates import is_grave
-from safety.holding import History, held, may_be_held, releasing, unseconded, weighed
-from safety.verdict import with_dismissals
+from safety.review_update import with_dismissals
+from safety.suppression import History, held, may_be_held, releasing, unseconded, weighed
 from tests.unit.safety.test_history import review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

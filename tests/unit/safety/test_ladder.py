@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.configuration import Ladder
-from domain.review import RiskLevel
-from safety.acts import Act, ActFacts, allows
-from safety.ladder import (
+from domain.config.configuration import Ladder
+from domain.review.review import RiskLevel
+from safety.automatic_actions import Act, ActFacts, allows
+from safety.automation_ladder import (
     LEVELS,
     RUNS_NEEDED,
     Decided,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.importance import Importance
-from safety.pacing import PER_HOUR, PER_MINUTE, Rate, Spent, turn
+from safety.write_rates import PER_HOUR, PER_MINUTE, Rate, Spent, turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = Spent(NOON, NOON)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.changes import Change, ChangeStatus, FileChange, NotLookedAt, Touched
-from domain.findings import Category, Layer, RawFinding, Severity
 from domain.paths import may_run, may_steer
-from domain.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
-from safety.decision import CONCLUSIONS, Verdict, decide
+from domain.review.changes import Change, ChangeStatus, FileChange, NotLookedAt, Touched
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from safety.gates import answered
-from safety.reading import by_name, is_all_read, read_before, unread
+from safety.review_decision import CONCLUSIONS, Verdict, decide
+from safety.unread_files import by_name, is_all_read, read_before, unread
 from tests.unit.safety.test_history import review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.deliveries import DeliveryAttempt
+from domain.github.deliveries import DeliveryAttempt
 from safety.redelivery import Doubtful, Step, doubtful, pause_after, plan
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,8 +6,8 @@ import pytest
 
 from domain.events import Event, EventType
 from domain.ids import new_id
-from domain.runs import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
-from safety.reflecting import Moment, ReflectionFacts, moments, most_kept, not_now
+from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
+from safety.reflection_triggers import Moment, ReflectionFacts, moments, most_kept, not_now
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

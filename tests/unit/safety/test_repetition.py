@@ -3,8 +3,8 @@
 import pytest
 
 from domain.commands import Repeat
-from domain.runs import ReasonCode, RunState
-from safety.repetition import is_due
+from domain.runs.run import ReasonCode, RunState
+from safety.rereview import is_due
 
 VERDICT = (RunState.completed, ReasonCode.none)
 EXCLUDED = (RunState.completed, ReasonCode.excluded)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.merging import CheckResult, RequiredCheck
-from safety.required import Light, check_name, standing
+from domain.github.merging import CheckResult, RequiredCheck
+from safety.required_checks import Light, check_name, standing
 
 
 def result(name: str, conclusion: str, app: int | None = 1) -> CheckResult:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.changes import Change, ChangeStatus, FileChange, Touched
+from domain.review.changes import Change, ChangeStatus, FileChange, Touched
 from safety.risk import assess, lacks_tests
 
 SOME = 5  # changed lines

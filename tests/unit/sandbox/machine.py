@@ -6,7 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
-from workspace import landlock
+from workspace.sandbox import landlock
 
 
 def has_landlock() -> bool:

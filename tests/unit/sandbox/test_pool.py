@@ -15,8 +15,8 @@ import pytest
 
 from domain.errors import ToolError
 from tests.unit.sandbox.machine import has_landlock
-from workspace.pool import WorkerLimits, WorkerPool
-from workspace.sandbox import LANDLOCK, LIMITS
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS
+from workspace.sandbox.worker_pool import WorkerLimits, WorkerPool
 
 needs_landlock = pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
 MODULE = "tests.unit.sandbox.jobs_for_tests"

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from domain.errors import ConfigurationError, ToolError
 from tests.unit.sandbox.machine import gone, marked
-from workspace import probing
-from workspace.sandbox import (
+from workspace.sandbox import probing
+from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
     LIMITS,
     Command,

@@ -1,6 +1,6 @@
 """Runs, cases and reports as tests want them."""
 
-from domain.testing import CommandResult, Framework, Outcome, TestCase, TestRun
+from domain.runs.testing import CommandResult, Framework, Outcome, TestCase, TestRun
 
 
 def case(name: str, outcome: Outcome = Outcome.passed, **more: object) -> TestCase:

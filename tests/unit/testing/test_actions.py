@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agents.testing.actions import MOST_LOG, counting, outcome, readable, wants_log
-from domain.actions import Job, WorkflowRun
-from domain.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, Verdict, verdict
+from domain.github.workflow_runs import Job, WorkflowRun
+from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, Verdict, verdict
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

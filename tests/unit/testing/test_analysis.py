@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from agents.asking import ask
-from agents.model_review.questions import framed
-from agents.scripted import Reports, ScriptedModel
+from agents.llm.ask import ask
+from agents.llm.scripted import Reports, ScriptedModel
+from agents.review.model.questions import framed
 from agents.testing.analysis import (
     FIXABLE,
     MOST_COMMANDS,
@@ -22,11 +22,11 @@ from agents.testing.analysis import (
     to_fix,
     what_failed,
 )
-from agents.testing.classes import first_look
-from domain.changes import NotLookedAt
-from domain.redaction import Redactor, redact
-from domain.testing import LONGEST_ID, Analysis, CommandResult, FailureClass, Outcome, TestRun
-from domain.work import ToFix
+from agents.testing.failure_classes import first_look
+from domain.review.changes import NotLookedAt
+from domain.runs.task_result import ToFix
+from domain.runs.testing import LONGEST_ID, Analysis, CommandResult, FailureClass, Outcome, TestRun
+from domain.text.redaction import Redactor, redact
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
 from tests.unit.testing.forging import case, command, run

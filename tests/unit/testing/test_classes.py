@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.testing.classes import MOST_CONFIDENT, exception_line, first_look, own_modules
-from domain.testing import FailureClass, Outcome, TestCase
+from agents.testing.failure_classes import MOST_CONFIDENT, exception_line, first_look, own_modules
+from domain.runs.testing import FailureClass, Outcome, TestCase
 from tests.unit.testing.forging import case
 
 MODULES = own_modules(["src/shop/cart.py", "tests/test_a.py"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agents.testing.cobertura import MOST_LINES, parse
 from domain.errors import ToolError
-from domain.testing import FileCoverage
+from domain.runs.testing import FileCoverage
 from tests.unit.testing.forging import BOMBS, cobertura
 
 FILE = (

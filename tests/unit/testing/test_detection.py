@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from agents.testing.detection import Command, Detected, again, detect, is_missing, narrowed
-from agents.testing.selection import Selection
-from domain.configuration import Commands
-from domain.testing import CommandResult, Framework, Outcome
+from agents.testing.command_detection import Command, Detected, again, detect, is_missing, narrowed
+from agents.testing.test_selection import Selection
+from domain.config.configuration import Commands
+from domain.runs.testing import CommandResult, Framework, Outcome
 from tests.unit.testing.forging import case, command
 
 REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml"

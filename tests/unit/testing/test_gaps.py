@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.testing.gaps import MISSING, MOST, gaps
-from domain.testing import DiffCoverage, Outcome, TestRun
+from agents.testing.missing_tests import MISSING, MOST, gaps
+from domain.runs.testing import DiffCoverage, Outcome, TestRun
 from tests.unit.testing.forging import case, command, run
 
 NO_TESTS = run(command(5))

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agents.testing.reading import read_cobertura, read_junit, select_tests
+from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
 from domain.errors import ToolError
-from domain.review import RiskLevel
+from domain.review.review import RiskLevel
 from tests.unit.testing.forging import BOMBS, cobertura, junit
-from workspace.pool import WorkerPool
+from workspace.sandbox.worker_pool import WorkerPool
 
 
 @pytest.fixture
 async def pool() -> AsyncIterator[WorkerPool]:
-    async with WorkerPool("agents.checks.jobs", size=1) as started:
+    async with WorkerPool("agents.worker_jobs", size=1) as started:
         yield started
 
 

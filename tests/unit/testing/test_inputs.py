@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from agents.testing.detection import Command
-from agents.testing.inputs import key, programs
+from agents.testing.cache_key import key, programs
+from agents.testing.command_detection import Command
 from workspace.snapshot import File
 
 SETUP = Command(kind="setup", words=("sh", "-c", "./bin/prepare && pip download -r requirements.txt"))

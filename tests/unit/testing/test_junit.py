@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.testing.junit import MOST_CASES, parse
-from agents.testing.markup import MOST_BYTES
+from agents.testing.xml import MOST_BYTES
 from domain.errors import ToolError
-from domain.testing import Outcome, TestCase
+from domain.runs.testing import Outcome, TestCase
 from tests.unit.testing.forging import BOMBS, junit
 
 PYTEST = junit(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.testing import (
+from domain.runs.testing import (
     Coverage,
     FileCoverage,
     Framework,

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from agents.testing.selection import Selection, select
-from domain.review import RiskLevel
+from agents.testing.test_selection import Selection, select
+from domain.review.review import RiskLevel
 
 SOURCES = {
     "conftest.py": "",

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agents import tester
-from agents.checks.toolbox import Toolbox
+from agents.testing import tester
 from agents.testing.analysis import what_failed
-from domain.configuration import Commands
-from domain.review import RiskLevel
-from domain.testing import MOST_TOLD, TestRun, Verdict, verdict
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
+from domain.review.review import RiskLevel
+from domain.runs.testing import MOST_TOLD, TestRun, Verdict, verdict
 from tests.toolchain import toolchain
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve

@@ -4,9 +4,18 @@ import pytest
 from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
-from domain import test_texts as texts
-from domain.testing import Analysis, Coverage, DiffCoverage, FailureClass, FileCoverage, Outcome, merge, without_known
-from domain.work import ToFix
+from domain.runs.task_result import ToFix
+from domain.runs.testing import (
+    Analysis,
+    Coverage,
+    DiffCoverage,
+    FailureClass,
+    FileCoverage,
+    Outcome,
+    merge,
+    without_known,
+)
+from messages import tests as texts
 from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", Outcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")

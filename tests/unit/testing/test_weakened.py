@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.testing.weakened import MOST, WEAKENED, weakened
-from domain.work import ToFix
+from domain.runs.task_result import ToFix
 from tests.unit.workspace.changes import compare
 from tests.unit.workspace.remotes import Author, Files
 

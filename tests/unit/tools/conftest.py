@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from agents.tools.reading import reading
-from agents.tools.tool import Outcome, answered
-from domain.redaction import redact
+from agents.loop.tools.files import reading
+from agents.loop.tools.tool import Outcome, answered
+from domain.text.redaction import redact
 from tests.unit.workspace.conftest import author, mirror, mirrors, remote
 from workspace.mirror import Mirror
 from workspace.snapshot import BOUNDS, Bounds, Snapshot

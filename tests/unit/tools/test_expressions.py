@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agents.tools.expressions import extended
-from agents.tools.tool import Mistaken, Outcome
+from agents.loop.tools.grep_patterns import extended
+from agents.loop.tools.tool import Mistaken, Outcome
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author
 

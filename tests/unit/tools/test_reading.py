@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.tools.tool import LONGEST_ANSWER
+from agents.loop.tools.tool import LONGEST_ANSWER
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author, Remote
 from workspace.mirror import Mirror

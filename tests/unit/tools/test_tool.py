@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel
 
-from agents.tools.tool import LONGEST_ANSWER, Mistaken, Outcome, Tool, answered
+from agents.loop.tools.tool import LONGEST_ANSWER, Mistaken, Outcome, Tool, answered
 from domain.errors import CodeAccessError
 
 

@@ -4,11 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
-from domain.changes import Change
+from domain.review.changes import Change
 from tests.unit.workspace.remotes import Author, Files
 from workspace.diff import Limits
 from workspace.git import Git
-from workspace.local import local
+from workspace.local_repository import local
 from workspace.objects import Objects
 
 

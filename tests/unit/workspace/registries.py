@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from workspace.registry import Address
+from workspace.sandbox.registry_proxy import Address
 
 WHEEL = "tiny-1.0-py3-none-any.whl"
 

@@ -9,12 +9,12 @@ import pytest
 
 from domain.errors import CodeAccessError, ToolError
 from tests.unit.workspace.remotes import Author
-from workspace import probing
 from workspace.checkout import Bounds, checked_out
 from workspace.git import Git
 from workspace.mirror import Mirror
 from workspace.objects import Objects
-from workspace.sandbox import LANDLOCK, LIMITS, Sandbox
+from workspace.sandbox import probing
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS, Sandbox
 
 
 @pytest.fixture

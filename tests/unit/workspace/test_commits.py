@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.commits import Signature
-from domain.patches import ChangedFile, ChangeSet
+from domain.github.commits import Signature
+from domain.runs.patches import ChangedFile, ChangeSet
 from tests.unit.workspace.remotes import Author
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror

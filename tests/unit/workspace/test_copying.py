@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from workspace.copying import NotCopied, Size, copied
-from workspace.sandbox import unprivileged_account
+from workspace.safe_copy import NotCopied, Size, copied
+from workspace.sandbox.sandbox import unprivileged_account
 
 MOST = Size(1_000_000, 50)
 is_root = os.geteuid() == 0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.testing.filling import Filling
+from agents.testing.cache_warming import Filling
 from domain.errors import ToolError
-from workspace.copying import NotCopied, Size
-from workspace.dependencies import DependencyCache
+from workspace.dependency_cache import DependencyCache
+from workspace.safe_copy import NotCopied, Size
 
 KEYS = ("a" * 64, "b" * 64, "c" * 64)
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domain.changes import ChangeStatus, FileChange
+from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
 from workspace.diff import Entry, Limits, parse_raw, printable
+from workspace.file_selection import choose, skipped_by_content
 from workspace.git import Git, Output
 from workspace.objects import Objects
-from workspace.selection import choose, skipped_by_content
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 31))
 

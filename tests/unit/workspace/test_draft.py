@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from domain.configuration import PathRule
+from domain.config.configuration import PathRule
 from domain.errors import CodeAccessError
-from domain.patches import Areas, ChangedFile, PatchLimits
+from domain.runs.patches import Areas, ChangedFile, PatchLimits
 from tests.unit.patches.building import hunk, new_file
 from tests.unit.workspace.remotes import Author
 from workspace.draft import Draft
 from workspace.mirror import Mirror
-from workspace.refusal import PatchRefused
+from workspace.patches.errors import PatchRefused
 
 FREE = Areas(role="implementer")
 FILES = {"src/a.py": "1\n2\n3\n", "src/b.py": "b\n", "docs/x.md": "x\n", ".github/workflows/ci.yml": "on: push\n"}

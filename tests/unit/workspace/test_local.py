@@ -9,7 +9,7 @@ import pytest
 from domain.errors import CodeAccessError, Recovery
 from tests.unit.workspace.changes import changed, content
 from tests.unit.workspace.remotes import Author
-from workspace.local import LocalError, local
+from workspace.local_repository import LocalError, local
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int]]:

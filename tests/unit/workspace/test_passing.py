@@ -2,7 +2,7 @@
 
 from tests.unit.workspace.remotes import Author
 from workspace.mirror import Mirror
-from workspace.passing import passing
+from workspace.transient_commits import passing
 
 PULL = "refs/pull/7/head"
 

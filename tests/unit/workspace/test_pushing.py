@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import CodeAccessError
-from workspace.pushing import Moved, Pushed, PushOutcome, Refused, outcome
+from workspace.push_result import Moved, Pushed, PushOutcome, Refused, outcome
 
 
 def _printed(flag: str, summary: str) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 
 from bot.settings import load
 from domain.errors import ConfigurationError
-from workspace.registry import Address, Bounds, Forwarder
+from workspace.sandbox.registry_proxy import Address, Bounds, Forwarder
 
 Place = tuple[str, int]
 

@@ -1,0 +1,146 @@
+"""Asks a model: one question, one structured answer, paid for and bounded in time, tries and money."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic_ai.messages import ModelResponse
+
+from agents.llm import messages
+from agents.llm.client import Call, Caller, Patience, Sent
+from agents.llm.models import LanguageModel
+from domain.money import Refusal, Usage
+from domain.ports import Purse
+
+
+class Question(BaseModel):
+    """One question to a model.
+
+    :param key: names the step; unique in its phase.
+    :param instructions: the stable part, the same for every question of its kind, which providers may cache.
+    :param content: the varying part.
+    :param max_output_tokens: what an answer may have at most.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    instructions: str
+    content: str
+    max_output_tokens: int = 4000
+
+
+class Paid(BaseModel):
+    """What was asked of a model, or why it could not be asked.
+
+    :param problem: why there is nothing of use.
+    :param refusal: what kept the model from being asked.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    problem: str | None = None
+    refusal: Refusal | None = None
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """Micro-USD."""
+        return sum(call.cost for call in self.calls)
+
+    @property
+    def usage(self) -> Usage:
+        return sum((call.usage for call in self.calls), Usage())
+
+    @property
+    def seconds(self) -> float:
+        return sum(call.seconds for call in self.calls)
+
+
+class Answer(Paid):
+    """What became of a question: a value of the schema, or the reason there is none. JSON-able, for the journal."""
+
+    value: dict[str, JsonValue] | None = None
+
+
+A = TypeVar("A", bound=BaseModel)
+
+
+KeepAnswer = Callable[[Answer], Awaitable[None]]
+
+
+async def ask(
+    question: Question,
+    schema: type[A],
+    model: LanguageModel,
+    purse: Purse,
+    patience: Patience = Patience(),
+    keep: KeepAnswer | None = None,
+) -> Answer:
+    """Ask a model for a value of the schema.
+
+    Every call is reserved first and settled after. An answer that cannot be used is asked for once more.
+
+    :param keep: is handed an answer that can be used before it is paid for.
+    :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
+    """
+    asking = _Asking(question, schema, model, purse, patience, keep)
+    async with model.model:  # closes its connections
+        answer = await asking.once(None)
+        if answer.value is None and asking.repairable:
+            answer = await asking.once(answer.problem)
+        return answer
+
+
+class _Asking:
+    """One question while it is being asked."""
+
+    def __init__(
+        self,
+        question: Question,
+        schema: type[A],
+        model: LanguageModel,
+        purse: Purse,
+        patience: Patience,
+        keep: KeepAnswer | None,
+    ) -> None:
+        self._question = question
+        self._schema: type[BaseModel] = schema
+        self._model = model
+        self._keep = keep
+        self._caller = Caller(question.key, model, purse, patience, self._keep_first)
+        self.repairable = False
+
+    async def once(self, complaint: str | None) -> Answer:
+        """One answer. ``repairable`` says whether it makes sense to ask again."""
+        self.repairable = False
+        response = await self._caller.response(self._sent(complaint))
+        if isinstance(response, Refusal):
+            return self._end(problem=f"{response.message} {response.advice}", refusal=response)
+        if isinstance(response, str):
+            return self._end(problem=response)
+        answer = self._read(response)
+        self.repairable = answer.value is None
+        return answer
+
+    async def _keep_first(self, response: ModelResponse) -> None:
+        answer = self._read(response)
+        if self._keep is not None and answer.value is not None:
+            await self._keep(answer)
+
+    def _read(self, response: ModelResponse) -> Answer:
+        try:
+            value = self._schema.model_validate(messages.arguments(response, self._question.max_output_tokens))
+        except messages.NotAnAnswer as error:
+            return self._end(problem=f"The answer of {self._model.name} cannot be used: {error}")
+        except ValidationError as error:
+            return self._end(problem=f"The answer of {self._model.name} cannot be used: {messages.mistakes(error)}")
+        return self._end(value=value.model_dump(mode="json"))
+
+    def _sent(self, complaint: str | None) -> Sent:
+        message = messages.request(self._question.instructions, self._question.content, complaint)
+        return Sent([message], messages.parameters(self._schema), self._question.max_output_tokens)
+
+    def _end(self, **parts: Any) -> Answer:
+        return Answer(key=self._question.key, calls=tuple(self._caller.calls), **parts)

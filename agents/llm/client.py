@@ -1,0 +1,215 @@
+"""Calls a model: every call is reserved first and settled after, and repeated while its provider fails."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelRateLimitError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelUnavailableError,
+    UserError,
+)
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import ModelRequestParameters
+
+from agents.llm import messages
+from agents.llm.models import LanguageModel, key_of
+from agents.llm.prices import worst
+from agents.llm.tokens import at_most
+from domain.money import Outcome, Receipt, Refusal, Reservation, Usage
+from domain.ports import Purse
+
+FAILURES = (AgentRunError, UserError, ValueError)
+"""What a call of a model may raise; an answer that is none is a ``ValueError``."""
+
+_OVERHEAD = 1500  # tokens providers add for tools and the frame of a conversation, generously
+_TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
+
+
+class Call(BaseModel):
+    """One call of a model, as it was accounted for. ``cost`` in micro-USD."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    outcome: Outcome
+    usage: Usage
+    cost: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long and how often a model is asked.
+
+    :param attempts: calls for one answer, the first included, as long as the provider fails.
+    :param pauses: seconds between them; the provider may ask for more, up to ``longest_pause``.
+    :param seconds: for one call.
+    """
+
+    attempts: int = 4
+    pauses: tuple[float, ...] = (1.0, 4.0, 15.0)
+    longest_pause: float = 60.0
+    seconds: float = 120.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+Keep = Callable[[ModelResponse], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one call sends.
+
+    :param messages: the conversation so far.
+    :param parameters: the tools the model gets.
+    :param max_output_tokens: what an answer may have at most.
+    :param cached: whether the conversation will be sent again, with more behind it.
+    """
+
+    messages: list[ModelMessage]
+    parameters: ModelRequestParameters
+    max_output_tokens: int
+    cached: bool = False
+
+
+class Caller:
+    """Calls one model for one step of a run; ``calls`` is what it did so far.
+
+    :param step: the step the calls belong to.
+    :param keep: is handed each response before it is settled, so that one that was paid for is never lost.
+    """
+
+    def __init__(
+        self, step: str, model: LanguageModel, purse: Purse, patience: Patience, keep: Keep | None = None
+    ) -> None:
+        self._step = step
+        self._model = model
+        self._purse = purse
+        self._patience = patience
+        self._keep = keep
+        self.calls: list[Call] = []
+
+    async def response(self, sent: Sent) -> ModelResponse | Refusal | str:
+        """The provider's response, after as many attempts as patience has; or why there is none."""
+        for attempt in range(self._patience.attempts):
+            reservation = await self._purse.reserve(self._step, self._model.name, self._worst(sent))
+            if isinstance(reservation, Refusal):
+                return reservation
+            response = await self._call(reservation, sent)
+            if isinstance(response, ModelResponse):
+                return response
+            pause = self._pause(response, attempt)
+            if pause is None:
+                return refused(self._model, response) or _explained(self._model.name, response, attempt + 1)
+            await self._patience.sleep(pause)
+        raise AssertionError("the last attempt has no pause")
+
+    async def _call(self, reservation: Reservation, sent: Sent) -> ModelResponse | Exception:
+        """One call; what a provider does wrong is the answer, everything else goes through unsettled."""
+        started = time.monotonic()
+        try:
+            response = await model_request(
+                self._model.model,
+                sent.messages,
+                model_settings=messages.settings(sent.max_output_tokens, self._patience.seconds, cached=sent.cached),
+                model_request_parameters=sent.parameters,
+            )
+        except FAILURES as error:
+            outcome = Outcome.failed if is_free(error) else Outcome.lost
+            amount = 0 if outcome is Outcome.failed else None
+            await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, brief(error))
+            return error
+        if self._keep is not None:
+            await self._keep(response)
+        usage, cost = self._measured(response)
+        await self._settle(reservation, Outcome.answered, cost, usage, time.monotonic() - started)
+        return response
+
+    async def _settle(
+        self,
+        reservation: Reservation,
+        outcome: Outcome,
+        amount: int | None,
+        usage: Usage,
+        seconds: float,
+        problem: str = "",
+    ) -> None:
+        receipt = Receipt(outcome=outcome, amount=amount, usage=usage, seconds=seconds, problem=problem)
+        cost = await self._purse.settle(reservation, receipt)
+        self.calls.append(Call(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
+
+    def _measured(self, response: ModelResponse) -> tuple[Usage, int | None]:
+        """The tokens a provider counted and their price; None if it did not say, so that it costs the reservation."""
+        used = response.usage
+        if used.unmeasured_requests or used.input_tokens <= 0:
+            return Usage(), None
+        usage = Usage(
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cache_read_tokens=used.cache_read_tokens,
+            cache_write_tokens=used.cache_write_tokens,
+        )
+        return usage, self._model.price.cost(usage)
+
+    def _worst(self, sent: Sent) -> int:
+        text = messages.text_of(sent.messages, sent.parameters)
+        return worst(self._model.price, at_most(text) + _OVERHEAD, sent.max_output_tokens)
+
+    def _pause(self, error: Exception, attempt: int) -> float | None:
+        """Seconds until the next attempt; None if there should be none."""
+        if not isinstance(error, _TRANSIENT) or attempt + 1 >= self._patience.attempts:
+            return None
+        asked = error.retry_after or 0.0
+        pause = max(asked, self._patience.pauses[min(attempt, len(self._patience.pauses) - 1)])
+        return pause if pause <= self._patience.longest_pause else None
+
+
+def is_free(error: Exception) -> bool:
+    """Whether the provider certainly did no work: it answered with an error, or was never reached."""
+    if isinstance(error, ModelConnectionError):
+        return error.phase in {"pool", "connect"}
+    return isinstance(error, ModelHTTPError | UserError)
+
+
+def refused(model: LanguageModel, error: Exception) -> str | None:
+    """Why the provider will not let this model be asked, however often, and what to do; None if it is not that."""
+    status = error.status_code if isinstance(error, ModelHTTPError) else 0
+    match status:
+        case 404:
+            why = "its provider does not know this model"
+        case 403:
+            why = "its provider does not let this key use this model"
+        case 401:
+            key = key_of(model.name)
+            return f"{model.name} was refused: its provider does not accept the key (HTTP 401). " + (
+                f"Check {key}." if key else "Check the key of its provider."
+            )
+        case _:
+            return None
+    return f"{model.name} was refused: {why} (HTTP {status}). Name another one in {model.setting}."
+
+
+def _explained(name: str, error: Exception, attempts: int) -> str:
+    tries = "" if attempts == 1 else f" after {attempts} attempts"
+    if isinstance(error, ModelRequestTimeout):
+        return f"{name} did not answer in time{tries}."
+    if isinstance(error, ModelHTTPError):
+        return f"{name} answered with HTTP {error.status_code}{tries}."
+    if isinstance(error, ModelConnectionError):
+        return f"{name} could not be reached{tries}."
+    return f"{name} answered with something that cannot be read{tries}."
+
+
+def brief(error: Exception) -> str:
+    """The error for the books, without what the provider wrote."""
+    status = f" {error.status_code}" if isinstance(error, ModelHTTPError) else ""
+    return type(error).__name__ + status

@@ -1,0 +1,212 @@
+"""Which language model is asked for which task, with what key and at what price."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from domain.money import FREE, Fixed, Price
+
+if TYPE_CHECKING:
+    from pydantic_ai.embeddings import EmbeddingModel
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+
+class Task(StrEnum):
+    """What a model is chosen for (SPEC A9)."""
+
+    strong = "strong"  # planning, implementation
+    fast = "fast"  # review, test analysis, reflection
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model that can be asked.
+
+    :param notice: what people should know about its price.
+    :param setting: the setting of the operator that names it.
+    """
+
+    name: str
+    model: Model
+    price: Price = FREE
+    notice: str | None = None
+    setting: str = "FORGE_FAST_MODEL"
+
+
+SETTINGS = {Task.strong: "FORGE_STRONG_MODEL", Task.fast: "FORGE_FAST_MODEL"}
+"""The operator's setting that names the model for a task."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A model that makes vectors of texts."""
+
+    name: str
+    model: EmbeddingModel
+    price: Price = FREE
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a model cannot be asked.
+
+    :param advice: what an operator can do about it.
+    """
+
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of this installation, by task.
+
+    :param names: e.g. ``anthropic:claude-haiku-5-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
+        ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
+    :param prices: the operator's own, by name.
+    :param environment: where the providers' keys are, under the names their SDKs read.
+    :param embeds: the name of the model that makes vectors, or that model; None for none: SPEC A9 leaves it optional.
+    """
+
+    names: Mapping[Task, str]
+    prices: Mapping[str, Fixed] = field(default_factory=dict[str, Fixed])
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    embeds: str | Embedding | None = None
+    _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
+    _chosen: dict[Task, LanguageModel | Unusable] = field(default_factory=dict[Task, LanguageModel | Unusable])
+
+    @classmethod
+    def only(cls, model: LanguageModel) -> Models:
+        """One model for every task."""
+        return cls(dict.fromkeys(Task, model.name), _known={model.name: model})
+
+    def choose(self, task: Task) -> LanguageModel | Unusable:
+        """The model for a task."""
+        if task not in self._chosen:
+            name = self.names[task]
+            found = self._known.get(name) or language_model(name, self.prices, self.environment)
+            known = isinstance(found, LanguageModel)
+            self._chosen[task] = replace(found, setting=SETTINGS[task]) if known else found
+        return self._chosen[task]
+
+    @cached_property
+    def embedding(self) -> Embedding | Unusable | None:
+        """The model that makes vectors of texts, or why it cannot be asked."""
+        if isinstance(self.embeds, str):
+            return embedding_model(self.embeds, self.prices, self.environment)
+        return self.embeds
+
+    def unusable(self) -> Sequence[Unusable]:
+        """Those of the models that cannot be asked, each once."""
+        found = (*map(self.choose, Task), self.embedding)
+        return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
+
+
+_WRONG = "Correct its name and what its provider needs."
+
+
+def embedding_model(
+    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+) -> Embedding | Unusable:
+    """The model of this name that makes vectors, or why it cannot be asked. Nothing is sent."""
+    from pydantic_ai.embeddings import infer_embedding_model
+    from pydantic_ai.exceptions import UserError
+
+    from agents.llm.prices import price
+
+    missing = _missing_key(name, environment)
+    if missing is not None:
+        return missing
+    try:
+        model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
+    except ImportError as error:
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
+    except (UserError, ValueError) as error:
+        return Unusable(
+            f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
+        )
+    return Embedding(name, model, price(name, prices)[0])
+
+
+def language_model(
+    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+) -> LanguageModel | Unusable:
+    """The model of this name, or why it cannot be asked. Nothing is sent."""
+    from pydantic_ai.exceptions import UserError  # half a second that commands without a model need not wait
+    from pydantic_ai.models import infer_model
+
+    from agents.llm.prices import price
+
+    missing = _missing_key(name, environment)
+    if missing is not None:
+        return missing
+    try:
+        model = infer_model(name, lambda kind: _provider(kind, environment))
+    except ImportError as error:
+        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
+    except (UserError, ValueError) as error:
+        return Unusable(
+            f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
+        )
+    cost, notice = price(name, prices)
+    return LanguageModel(name, model, cost, notice)
+
+
+def _missing_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
+    key = _KEYS.get(name.partition(":")[0])
+    if key is None or any(environment.get(variable) for variable in key):
+        return None
+    return Unusable(f"{name} cannot be asked: {key[0]} is not set.", "Set it in the environment or in .env.")
+
+
+_KEYS = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),  # compatible servers often want no key
+    "openai-chat": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "ollama": ("OLLAMA_BASE_URL",),
+}
+
+
+def key_of(name: str) -> str | None:
+    """The name of the variable that holds the key for a model; None where Forge does not know it."""
+    key = _KEYS.get(name.partition(":")[0])
+    return None if key is None else key[0]
+
+
+def _provider(kind: str, environment: Mapping[str, str]) -> Provider[Any]:
+    """The provider with its key and address, under the names its SDK reads."""
+    from pydantic_ai.providers import infer_provider
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.ollama import OllamaProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    known = {"anthropic": AnthropicProvider, "openai": OpenAIProvider, "ollama": OllamaProvider}
+    family = kind.split("-")[0]
+    if family not in known:
+        return infer_provider(kind)
+    key, address = (environment.get(f"{family.upper()}_{part}") or None for part in ("API_KEY", "BASE_URL"))
+    return known[family](api_key=key, base_url=address)
+
+
+_SDKS = {"bedrock": "boto3", "google": "google-genai", "groq": "groq", "mistral": "mistralai"}
+"""Of the providers that an extra of Forge brings."""
+
+
+def _not_installed(name: str, error: ImportError) -> str:
+    extra = name.partition(":")[0].split("-")[0]
+    if extra not in _SDKS:
+        return _first_line(error)
+    return (
+        f"the SDK of its provider is not installed where Forge runs. Install it with `pip install '.[{extra}]'` in "
+        f"Forge's folder, or add {_SDKS[extra]} to its image as docs/operations.md says."
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:300]

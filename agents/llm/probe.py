@@ -1,0 +1,38 @@
+"""Asks a model for one word, to see whether it answers with the key and the name it is given."""
+
+import time
+
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import ModelHTTPError
+
+from agents.llm import messages
+from agents.llm.client import FAILURES, brief
+from agents.llm.models import LanguageModel
+
+_SECONDS = 30.0
+_TOKENS = 16
+_MEANING = {
+    401: "it refuses the key",
+    403: "it refuses the key, or the key may not use this model",
+    404: "it does not know the model by this name",
+    429: "it answers no more for now: the key's limit or credit is used up",
+}
+
+
+async def tried(model: LanguageModel) -> tuple[bool, str]:
+    """Whether the model answered, and in how many seconds or why not.
+
+    Costs a few tokens, which no budget counts.
+    """
+    started = time.monotonic()
+    try:
+        async with model.model:
+            await model_request(
+                model.model,
+                [messages.request("Answer with one word.", "Say ok.", None)],
+                model_settings=messages.settings(_TOKENS, _SECONDS),
+            )
+    except FAILURES as error:
+        status = error.status_code if isinstance(error, ModelHTTPError) else 0
+        return False, f"{_MEANING.get(status, 'it did not answer')} ({brief(error)})"
+    return True, f"answered in {time.monotonic() - started:.1f} s"

@@ -1,0 +1,1 @@
+"""The loop of every agent, its turns and its tools."""

@@ -1,0 +1,155 @@
+"""The loop of every agent: the model reasons, its tools act, until it hands in its work or cannot go on (SPEC A1)."""
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from agents.llm.messages import REPORT, mistakes
+from agents.loop.tools.tool import Tool, answered
+from agents.loop.turns import Exchange, Result, ToolUse, Turn
+from domain.money import Refusal
+
+A = TypeVar("A", bound=BaseModel)
+
+SILENT = 3
+"""Turns in a row without the use of a tool, after which the agent is stuck."""
+
+
+@dataclass(frozen=True)
+class Done(Generic[A]):
+    """The agent handed in its work.
+
+    :param past: how it came to it.
+    """
+
+    value: A
+    past: Sequence[Exchange] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """The agent does not get on; a person is needed.
+
+    :param why: one sentence.
+    """
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The model could not be asked any more.
+
+    :param why: what happened and what to do.
+    :param refusal: the limit that was reached, if that was it.
+    """
+
+    why: str
+    refusal: Refusal | None = None
+
+
+Use = Callable[[], Awaitable[Sequence[Result]]]
+
+
+class Steps(Protocol):
+    """Takes the steps of a loop for a run: asks its limits first, journals each, and finds it again after a crash."""
+
+    async def earlier(self) -> Sequence[Exchange]:
+        """The first turns, if they were taken before; no tool is used again for them, and the loop goes on behind."""
+        ...
+
+    async def reason(self, past: Sequence[Exchange]) -> Turn:
+        """The model's next turn."""
+        ...
+
+    async def act(
+        self, past: Sequence[Exchange], turn: Turn, use: Callable[[], Awaitable[Sequence[Result]]]
+    ) -> Exchange:
+        """The turn with what its tools answered, which ``use`` finds out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Agent(Generic[A]):
+    """What makes an agent, beside its task.
+
+    :param schema: of the work it hands in.
+    :param tools: what it may use before that.
+    :param mistakes: what is wrong with a work that has the right shape, in words the model can act on; None: nothing.
+    """
+
+    schema: type[A]
+    tools: Sequence[Tool]
+    mistakes: Callable[[A], str | None]
+
+
+async def work(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
+    """Let an agent work until it is done, stuck or stopped."""
+    past: list[Exchange] = []
+    earlier = deque(await steps.earlier())
+    while not _is_silent(past):
+        exchange = earlier.popleft() if earlier else await _next(agent, steps, past)
+        if isinstance(exchange, Stopped):
+            return exchange
+        past.append(exchange)
+        value = _handed_in(agent, exchange)
+        if value is not None:
+            return Done(value, past)
+    return Stuck(f"The model said something {SILENT} times in a row without doing anything.")
+
+
+async def _next(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exchange | Stopped:
+    turn = await steps.reason(past)
+    if turn.problem is not None:
+        return Stopped(turn.problem, turn.refusal)
+    return await steps.act(past, turn, lambda: _use_all(agent, turn.uses))
+
+
+def _is_silent(past: Sequence[Exchange]) -> bool:
+    return len(past) >= SILENT and not any(exchange.turn.uses for exchange in past[-SILENT:])
+
+
+async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:
+    """The answers of all tools, in order; they are used at the same time."""
+    return await asyncio.gather(*(_timed(agent, use) for use in uses))
+
+
+async def _timed(agent: Agent[A], use: ToolUse) -> Result:
+    began = time.monotonic()
+    result = await _use(agent, use)
+    return result.model_copy(update={"seconds": time.monotonic() - began})
+
+
+async def _use(agent: Agent[A], use: ToolUse) -> Result:
+    if use.tool == REPORT:
+        wrong = _read(agent, use)
+        return Result(text=wrong, is_error=True) if isinstance(wrong, str) else Result(text="Taken.")
+    try:
+        arguments = cast(object, json.loads(use.arguments))
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return Result(text=f"{use.tool} was not called: its arguments are no JSON object.", is_error=True)
+    outcome = await answered(agent.tools, use.tool, cast(dict[str, object], arguments))
+    return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason)
+
+
+def _handed_in(agent: Agent[A], exchange: Exchange) -> A | None:
+    """The work of the first report that is right."""
+    values = (_read(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
+    return next((value for value in values if not isinstance(value, str)), None)
+
+
+def _read(agent: Agent[A], use: ToolUse) -> A | str:
+    """The work in a report, or what is wrong with it."""
+    try:
+        value = agent.schema.model_validate_json(use.arguments)
+    except ValidationError as error:
+        return mistakes(error)
+    return agent.mistakes(value) or value

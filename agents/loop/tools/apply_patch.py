@@ -1,0 +1,90 @@
+"""Lets an agent change files by unified diffs, each judged before it is applied: as a whole, or not at all."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.loop.tools.tool import Mistaken, Tool
+from domain.runs.patches import LIMITS, ChangedFile, Violation, told
+from domain.text.redaction import marker
+from workspace.draft import Draft
+
+APPLY_PATCH = "apply_patch"
+_DESCRIPTION = "Applies a unified diff of text files, all of it or nothing, and says what is wrong with it."
+_REDACTED = marker("").removesuffix("]").rstrip()
+_CREDENTIAL = (
+    "Nothing was applied: a line that is added holds what looks like a credential, and was made unreadable. Do "
+    "without it, also as an example, or hand in that the task is not done."
+)
+_MOST = 40  # files or violations that are named
+
+Redact = Callable[[str], str]
+
+
+class ApplyPatch(BaseModel):
+    """What ``apply_patch`` takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    diff: str = Field(
+        min_length=1,
+        max_length=LIMITS.patch_bytes,
+        description="As git writes it, of one or more files, against the files as they are now.",
+    )
+
+
+def patching(draft: Draft, *, redact: Redact) -> Tool:
+    """``apply_patch`` on a draft. What is called at the same time is applied in the order of the calls.
+
+    :param redact: takes secrets out of everything that is answered.
+    """
+
+    async def apply(arguments: ApplyPatch) -> str:
+        if any(line.startswith("+") and _REDACTED in line for line in arguments.diff.splitlines()):
+            raise Mistaken(_CREDENTIAL)
+        judged = await draft.apply(arguments.diff.encode())
+        said = told(judged.violations)
+        if judged.change is None:
+            text = redact("\n".join(["Nothing was applied.", *_violations(said)]))
+            raise Mistaken(text, redact("\n".join(_reasons(said))))
+        files = [_file(file) for file in judged.change.files]
+        warnings = ["Warnings:", *_violations(said)] if said else []
+        return redact("\n".join(["Applied.", *_first(files, "files"), *warnings]))
+
+    return Tool(APPLY_PATCH, _DESCRIPTION, ApplyPatch, apply)
+
+
+def diff_of(arguments: str) -> bytes:
+    """The diff in a call that was applied.
+
+    :param arguments: the JSON the model wrote.
+    """
+    return ApplyPatch.model_validate(json.loads(arguments)).diff.encode()
+
+
+def _file(file: ChangedFile) -> str:
+    what = "new" if file.is_new else "deleted" if file.is_gone else "changed"
+    return f"- {file.path}: {what}, {file.lines:,} line{'' if file.lines == 1 else 's'}"
+
+
+def _violations(found: Iterable[Violation]) -> Iterator[str]:
+    """Each with its file, constraint, message and suggestion; the gravest first."""
+    ranked = sorted(found, key=lambda each: -each.severity.rank)
+    return _first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
+
+
+def _reasons(found: Iterable[Violation]) -> Iterator[str]:
+    """What is wrong with which file: where in it, and what the lines are, differs from diff to diff."""
+    ranked = sorted(found, key=lambda each: -each.severity.rank)
+    return _first([_place(each).removesuffix(": ") for each in ranked], "violations")
+
+
+def _place(violation: Violation) -> str:
+    return f"{violation.file or 'the change'} ({violation.constraint}): "
+
+
+def _first(lines: Sequence[str], what: str) -> Iterator[str]:
+    yield from lines[:_MOST]
+    if len(lines) > _MOST:
+        yield f"[{len(lines) - _MOST:,} more {what}]"

@@ -1,0 +1,267 @@
+"""Lets an agent read the files of a commit: none that must not be sent, no secret, nothing hidden in them."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.loop.tools.grep_patterns import extended
+from agents.loop.tools.tool import LONGEST_ANSWER, Mistaken, Tool
+from domain import globs
+from domain.text.escaping import visible
+from workspace.patches import path_rules
+from workspace.snapshot import CannotRead, File, Found, Snapshot
+
+LONGEST_LINE = 500  # characters; generated code has longer ones
+_ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; what is said about them comes on top
+_MOST_PATHS = 500
+_MOST_FILES = 50  # named by a search without their lines
+_SUGGESTIONS = 5
+_MOST_STEPS = 30_000_000  # characters of paths times those of a glob with many wildcards: a few seconds
+_WITHHELD = "the repository keeps its content from models (review.never_send)"
+
+Redact = Callable[[str], str]
+Current = Callable[[], Awaitable[Snapshot]]
+"""Gives the files as they are when a tool is used."""
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ReadFile(_Arguments):
+    """What ``read_file`` takes."""
+
+    path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
+    first_line: int = Field(default=1, ge=1, description="Number of the first line to show.")
+    lines: int = Field(default=400, ge=1, le=2000, description="How many lines to show.")
+
+
+class Glob(_Arguments):
+    """What ``glob`` takes."""
+
+    pattern: str = Field(max_length=200, description="Such as src/**/*.py: * stays within a folder, ** crosses them.")
+
+
+class Grep(_Arguments):
+    """What ``grep`` takes."""
+
+    pattern: str = Field(min_length=1, max_length=500, description="A regular expression, matched within a line.")
+    glob: str | None = Field(default=None, max_length=200, description="Look only into the files this matches.")
+    fixed: bool = Field(default=False, description="The pattern is the text itself.")
+    ignore_case: bool = Field(default=False, description="Take a to z and A to Z for the same.")
+
+
+def reading(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
+    """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
+
+    :param snapshot: the commit; or what gives it at each call, for an agent that changes files meanwhile.
+    :param never_send: glob patterns of files that are not shown, nor found.
+    :param redact: takes secrets out of everything that is answered.
+    """
+
+    async def files() -> _Files:
+        return _Files(snapshot if isinstance(snapshot, Snapshot) else await snapshot(), never_send, redact)
+
+    offered: tuple[tuple[str, str, type[BaseModel], Callable[[_Files, Any], Awaitable[str]]], ...] = (
+        ("read_file", "Shows numbered lines of a text file.", ReadFile, _Files.read_file),
+        ("glob", "Lists the files whose path matches a pattern.", Glob, _Files.glob),
+        ("grep", "Finds lines in text files, by an extended regular expression (grep -E).", Grep, _Files.grep),
+    )
+    return tuple(Tool(name, text, takes, _told(files, call, redact)) for name, text, takes, call in offered)
+
+
+def _told(
+    files: "Callable[[], Awaitable[_Files]]", call: "Callable[[_Files, Any], Awaitable[str]]", redact: Redact
+) -> Callable[[Any], Awaitable[str]]:
+    """The call with all it says redacted, mistakes too: they name paths and patterns."""
+
+    async def told(arguments: BaseModel) -> str:
+        try:
+            return redact(await call(await files(), arguments))
+        except (Mistaken, CannotRead) as mistake:
+            raise Mistaken(redact(str(mistake))) from None
+
+    return told
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Files a pattern matches, and how many of them are not shown."""
+
+    files: tuple[File, ...]
+    withheld: int
+
+    @property
+    def notes(self) -> list[str]:
+        if not self.withheld:
+            return []
+        return [f"[{_counted(self.withheld)} left out: the repository keeps them from models (review.never_send).]"]
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What the three tools do."""
+
+    snapshot: Snapshot
+    never_send: Sequence[str]
+    redact: Redact
+
+    async def read_file(self, arguments: ReadFile) -> str:
+        path = self._existing(arguments.path)
+        content = await self.snapshot.read(path)
+        lines = await asyncio.to_thread(_lines, content, self.redact)
+        if not lines:
+            return f"{path} is empty."
+        if arguments.first_line > len(lines):
+            raise Mistaken(f"{path} ends with line {len(lines)}. Start at an earlier one.")
+        return _page(path, lines, arguments.first_line, arguments.lines)
+
+    async def glob(self, arguments: Glob) -> str:
+        chosen = await self._matching(arguments.pattern)
+        listed = [f"{file.path}{_kind(file)}" for file in chosen.files[:_MOST_PATHS]]
+        more = len(chosen.files) - len(listed)
+        notes = [f"[{_counted(more)} more. Use a narrower pattern.]"] if more else []
+        if not listed:
+            notes.append(_nothing_matches(arguments.pattern))
+        return "\n".join([*_fitting(listed), *notes, *chosen.notes])
+
+    async def grep(self, arguments: Grep) -> str:
+        pattern = _searchable(arguments)
+        chosen = await self._matching(arguments.glob or "**")
+        paths = [file.path for file in chosen.files if not file.obstacle]
+        if not chosen.files:
+            return "\n".join([_nothing_matches(arguments.glob or "**"), *chosen.notes])
+        found = await self.snapshot.search(pattern, paths, fixed=arguments.fixed, ignore_case=arguments.ignore_case)
+        lines = await asyncio.to_thread(lambda: list(_matches(found, self.redact)))
+        special = len(chosen.files) - len(paths)
+        return "\n".join([*_fitting(lines), *_about(found, len(paths), special), *chosen.notes])
+
+    def _existing(self, path: str) -> str:
+        """The path, if it names a file that may be looked at."""
+        path = path.removeprefix("./")
+        if globs.matches(path, self.never_send):
+            raise Mistaken(f"{path} is not shown: {_WITHHELD}. Do without it.")
+        if path in self.snapshot.files:
+            return path
+        if mistake := path_rules.mistake(path):
+            raise Mistaken(f"The path {mistake}. Give one that glob lists.")
+        raise Mistaken(f"There is no file {path}. {self._instead(path)}")
+
+    def _instead(self, path: str) -> str:
+        """What somebody who asked for a path that is not there may have meant."""
+        folder = f"{path.rstrip('/')}/"
+        if any(other.startswith(folder) for other in self.snapshot.files):
+            return f"It is a folder: list it with glob {folder}**."
+        name = path.rpartition("/")[2]
+        alike = [other for other in self.snapshot.files if other.rpartition("/")[2] == name]
+        shown = [other for other in alike if not globs.matches(other, self.never_send)][:_SUGGESTIONS]
+        return f"Of the same name there is: {', '.join(shown)}." if shown else "Find it with glob or grep."
+
+    async def _matching(self, pattern: str) -> _Chosen:
+        if mistake := globs.mistake(pattern):
+            raise Mistaken(f"The glob {mistake}.")
+        return await asyncio.to_thread(self._chosen, pattern)
+
+    def _chosen(self, pattern: str) -> _Chosen:
+        possible = list(_possible(self.snapshot.files, pattern))
+        length = sum(map(len, globs.alternatives(pattern)))
+        if pattern.count("*") > 2 and sum(map(len, possible)) * length > _MOST_STEPS:
+            raise Mistaken("The glob has too many wildcards for so many files. Begin it with a folder.")
+        matching = [path for path in possible if globs.matches(path, [pattern])]
+        shown = [path for path in matching if not globs.matches(path, self.never_send)]
+        return _Chosen(tuple(self.snapshot.files[path] for path in shown), len(matching) - len(shown))
+
+
+def _possible(paths: Iterable[str], pattern: str) -> Iterator[str]:
+    """Paths that begin and end as the pattern does: cheaper to see than whether the rest matches."""
+    parts = re.split(r"[*?[{\]}]", pattern)
+    return (path for path in paths if path.startswith(parts[0]) and path.endswith(parts[-1].removeprefix("/")))
+
+
+def _searchable(arguments: Grep) -> str:
+    pattern = arguments.pattern
+    if any(character in pattern for character in "\n\r\0"):
+        raise Mistaken("The pattern holds a line break or a NUL. A search looks at one line at a time.")
+    if any("\ud800" <= character <= "\udfff" for character in pattern):
+        raise Mistaken("The pattern is not UTF-8.")
+    return pattern if arguments.fixed else extended(pattern)
+
+
+def _nothing_matches(pattern: str) -> str:
+    return f"No path that is shown matches {pattern}. Patterns match whole paths: try **/ in front."
+
+
+# --- what is shown -----------------------------------------------------------------------------------------
+
+
+def _lines(content: bytes, redact: Redact) -> list[str]:
+    """The lines of a file. Secrets are taken out of the whole: of a line by itself one could not tell."""
+    lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
+    plain = (visible(line).replace("\n", " ") for line in lines)
+    return redact("\n".join(plain)).split("\n") if lines else []
+
+
+def _cut(line: str) -> str:
+    more = len(line) - LONGEST_LINE
+    return line if more <= 0 else f"{line[:LONGEST_LINE]}… [{more:,} more characters]"
+
+
+def _fitting(lines: Sequence[str]) -> list[str]:
+    """As many lines as an answer has room for, and a note if that is not all."""
+    fitting: list[str] = []
+    room = _ROOM
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return [*fitting, f"[{len(lines) - len(fitting):,} more lines did not fit. Use a narrower pattern.]"]
+        fitting.append(line)
+    return fitting
+
+
+def _page(path: str, lines: Sequence[str], first: int, most: int) -> str:
+    """Some lines under their numbers, and how to go on."""
+    shown: list[str] = []
+    room = _ROOM
+    for number, line in enumerate(lines[first - 1 : first - 1 + most], first):
+        shown.append(f"{number}\t{_cut(line)}")
+        room -= len(shown[-1]) + 1
+        if room < 0:
+            break
+    last = first + len(shown) - 1
+    more = f" Go on with first_line={last + 1}." if last < len(lines) else ""
+    return "\n".join([f"{path}, lines {first}-{last} of {len(lines)}.{more}", *shown])
+
+
+def _kind(file: File) -> str:
+    return f" ({file.obstacle})" if file.obstacle else ""
+
+
+def _matches(found: Found, redact: Redact) -> Iterator[str]:
+    """Each matching line as ``path:number:text``."""
+    for path, numbers in found.lines.items():
+        lines = _lines(found.contents[path], redact)
+        yield from (f"{path}:{number}:{_cut(lines[number - 1])}" for number in numbers)
+        if more := found.counts[path] - len(numbers):
+            yield f"{path}: {more:,} more matching lines"
+
+
+def _about(found: Found, looked_at: int, special: int) -> Iterator[str]:
+    """What there is to know beside the lines."""
+    if not found.counts:
+        yield f"No line matches in {_counted(looked_at)}."
+    if unnamed := [path for path in found.counts if path not in found.lines]:
+        named = [f"{path} ({found.counts[path]:,})" for path in unnamed[:_MOST_FILES]]
+        more = f" and {_counted(len(unnamed) - len(named))} more" if len(unnamed) > len(named) else ""
+        yield f"[Too many matches to show. Also in: {', '.join(named)}{more}. Use a narrower pattern or glob.]"
+    if found.too_large:
+        yield f"[{_counted(found.too_large)} left out: too large to be searched.]"
+    if special:
+        yield f"[{_counted(special)} left out: links, submodules, or odd names.]"
+
+
+def _counted(number: int) -> str:
+    return f"{number:,} file{'' if number == 1 else 's'}"

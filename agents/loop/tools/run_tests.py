@@ -1,0 +1,100 @@
+"""Lets an agent have its draft built, looked at and tested by the repository's own commands, in the sandbox."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.loop.tools.tool import Mistaken, Tool
+from agents.testing.failures import Failed, told
+from domain.runs.testing import TestRun, Verdict, verdict
+from workspace.draft import Draft
+
+RUN_TESTS = "run_tests"
+_DESCRIPTION = (
+    "Sets the repository up, builds it, checks style and types, and runs the tests that the files you changed concern, "
+    "as far as it has commands for that. Takes up to minutes: call it when your diffs are applied, not in between."
+)
+_SAME = "Nothing changed since you last asked, so it is the same:"
+_OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
+_MOST_KNOWN = 20  # tests that are named
+MOST = 6
+"""Runs that one task may have before it waits for people: nothing else bounds them within a turn."""
+SECONDS = 300.0
+"""What one may take, with its set-up and what is repeated."""
+
+Redact = Callable[[str], str]
+Test = Callable[[str], Awaitable[TestRun]]
+"""Tests a commit; never an error."""
+
+
+class RunTests(BaseModel):
+    """What ``run_tests`` takes: nothing, since what is run is for people to say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def running(draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS) -> Tool:
+    """``run_tests`` on a draft, with every diff applied that was called before it.
+
+    :param redact: takes secrets out of everything that is answered.
+    :param says_words: whether what tests print may leave. An agent writes tests, and so could have them print any file.
+    :param seconds: for all commands of one call together.
+    """
+    answers: dict[str, str] = {}
+    one_at_a_time = asyncio.Lock()
+
+    async def run(_arguments: RunTests) -> str:
+        commit = (await draft.snapshot()).commit
+        async with one_at_a_time:
+            if commit in answers:
+                return f"{_SAME}\n{answers[commit]}"
+            if len(answers) >= MOST:
+                raise Mistaken(_OFTEN)
+            answers[commit] = "\n".join(_told(await _tested(test, commit, seconds), redact, says_words))
+            return answers[commit]
+
+    return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run)
+
+
+async def _tested(test: Test, commit: str, seconds: float) -> TestRun:
+    try:
+        async with asyncio.timeout(seconds):
+            return await test(commit)
+    except TimeoutError:
+        return TestRun(not_run=f"Its commands did not end within {seconds:.0f} seconds, which says nothing about it.")
+
+
+def _told(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
+    """What it came to, why these tests, what failed, and what did before."""
+    yield _came_to(run)
+    if run.selection:
+        yield redact(run.selection)
+    if run.not_run:
+        yield redact(run.not_run)
+    failed = Failed.of(run)
+    yield from told(failed, {}, redact) if says_words else _where(failed)
+    if run.known and says_words:
+        yield "These fail without the change, too; leave them:"
+        yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
+
+
+def _where(failed: Failed) -> Iterator[str]:
+    """Where something failed, in none of its own words."""
+    yield from (f"#{number} {case.where or 'a command'}" for number, case in enumerate(failed.shown, 1))
+    if failed.shown:
+        yield "[what they print is not shown, because files of this repository must not leave]"
+
+
+def _came_to(run: TestRun) -> str:
+    match verdict(run):
+        case Verdict.passed if run.is_unconcerned:
+            return "No test concerns what you changed."
+        case Verdict.passed:
+            return "Everything passed."
+        case Verdict.failed:
+            return "This failed:"
+        case Verdict.no_tests:
+            return "There are no tests here, so nothing says whether it works."
+        case Verdict.not_run:
+            return "The tests could not be run, so go on without them."

@@ -1,0 +1,108 @@
+"""Decides which findings a change introduced: those at head that were not there at the merge base."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from domain.review.changes import FileChange
+from domain.review.findings import RawFinding, trail
+
+Some = TypeVar("Some", bound=RawFinding)
+
+
+def introduced(
+    change: FileChange,
+    head: Sequence[Some],
+    base: Sequence[RawFinding],
+    *,
+    head_lines: Sequence[str],
+    base_lines: Sequence[str],
+) -> tuple[Some, ...]:
+    """The findings of one file that the change introduced, in the order of ``head``.
+
+    A finding was there before if the merge base has one of the same rule and message (numbers aside) on the line
+    that became its line, or else, for code that moved, on a line that reads the same but for white space, or else on
+    one that differs in numbers and comments only, e.g. a newer version of what is used. A credential is new then.
+    Every finding of the merge base explains at most one at head.
+
+    :param change: the file's hunks, which map lines of the merge base to lines at head.
+    :param head: findings at head.
+    :param base: findings of the same tools at the merge base, under any path.
+    :param head_lines: the file's lines at head; :param base_lines: at the merge base.
+    """
+    by_line = _unexplained(
+        list(head),
+        list(base),
+        lambda finding: finding.line,
+        lambda finding: None if finding.line is None else change.head_line(finding.line) or _GONE,
+    )
+    by_text = _unexplained(
+        *by_line,
+        lambda finding: _text(head_lines, finding.line),
+        lambda finding: _text(base_lines, finding.line),
+    )
+    new, _ = _unexplained(
+        *by_text,
+        lambda finding: _gist(head_lines, finding) or _NEW,
+        lambda finding: _gist(base_lines, finding) or _GONE,
+    )
+    return tuple(new)
+
+
+def on_added_lines(change: FileChange, head: Sequence[Some]) -> tuple[Some, ...]:
+    """The findings that touch a line the change adds: all that can be said if the merge base could not be analysed."""
+    return tuple(
+        finding
+        for finding in head
+        if finding.line is not None
+        and any(line in change.added_lines for line in range(finding.line, (finding.end_line or finding.line) + 1))
+    )
+
+
+_GONE = -1
+_NEW = -2
+
+
+def _unexplained(
+    head: list[Some],
+    base: list[RawFinding],
+    head_place: Callable[[RawFinding], Hashable],
+    base_place: Callable[[RawFinding], Hashable],
+) -> tuple[list[Some], list[RawFinding]]:
+    """What is left on both sides after pairs with equal rule, message and place are taken out."""
+    available = Counter(_key(finding, base_place) for finding in base)
+    explained: Counter[Hashable] = Counter()
+    head_left: list[Some] = []
+    for finding in head:
+        key = _key(finding, head_place)
+        if available[key] > explained[key]:
+            explained[key] += 1
+        else:
+            head_left.append(finding)
+    base_left: list[RawFinding] = []
+    for finding in base:
+        key = _key(finding, base_place)
+        if explained[key] > 0:
+            explained[key] -= 1
+        else:
+            base_left.append(finding)
+    return head_left, base_left
+
+
+def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashable:
+    return trail(finding.rule, "", finding.message), place(finding)
+
+
+def _gist(lines: Sequence[str], finding: RawFinding) -> str | None:
+    """The line without its numbers and its comment; nothing for a credential, which is made of such differences."""
+    text = _text(lines, finding.line)
+    if text is None or finding.rule.startswith("secret/"):
+        return None
+    return re.sub(r"\d+", "0", re.sub(r"\s#.*$", "", text))
+
+
+def _text(lines: Sequence[str], line: int | None) -> str | None:
+    if line is None or not 1 <= line <= len(lines):
+        return None
+    return " ".join(lines[line - 1].split())

@@ -1,0 +1,137 @@
+"""Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
+
+import asyncio
+from collections.abc import Container, Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.review.checks.fingerprints import identified
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
+from agents.review.checks.worker_pool import Shift, each
+from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
+from domain.text.credential_shapes import SHAPES
+from workspace.transient_commits import Passing
+
+
+def _with_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
+
+
+NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if shape.rule} | {
+    "aws-access-key": "an AWS access key id",
+    "azure-storage-key": "an Azure storage key",
+    "stripe-key": "a live Stripe key",
+    "jwt": "a JSON Web Token",
+    "npm-token": "an npm token",
+    "twilio-key": "a Twilio API key",
+    "telegram-token": "a Telegram bot token",
+    "google-oauth-secret": "a Google OAuth client secret",
+    "private-key": "a private key",
+    "basic-auth": "a password inside a URL",
+    "keyword": "a hard-coded credential",
+}
+"""Kind of credential → what people call it."""
+
+MOST_IN_PASSING = 200
+_PIECE = 200_000
+# Known formats and key material are certain; the others are guesses from a name or a place.
+_GUESSED = {"keyword": (Severity.error, 0.65), "basic-auth": (Severity.error, 0.8), "jwt": (Severity.error, 0.8)}
+_HELP = "https://docs.github.com/code-security/secret-scanning"
+
+
+async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
+    """Scan the added lines of all files."""
+    changed = [file for file in files if file.change.added_lines]
+    pieces = list(_pieces(changed))
+    answers, problem = await each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
+    hits = [hit for _, answer in answers for hit in cast(list[dict[str, Any]], answer)]
+    findings = await asyncio.to_thread(_findings, hits[:MOST_TAKEN_IN])
+    problems = [*filter(None, [problem]), *([TOO_MANY] if len(hits) > MOST_TAKEN_IN else [])]
+    return ToolReport(head=findings, files=len(changed), problem=" ".join(problems) or None)
+
+
+def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
+    return tuple(_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits)
+
+
+async def in_passing(files: Sequence[Passing], shift: Shift) -> tuple[tuple[Finding, ...], str | None]:
+    """Credentials that a commit added and a later one took away, and what could not be looked at."""
+    answers, problem = await each(files, _request_in_passing, lambda file: file.path, "secrets", shift)
+    return await asyncio.to_thread(_in_passing, answers, problem)
+
+
+def _in_passing(
+    answers: Sequence[tuple[Passing, JsonValue]], problem: str | None
+) -> tuple[tuple[Finding, ...], str | None]:
+    findings: list[Finding] = []
+    for file, answer in answers:
+        found = _findings(cast(list[dict[str, Any]], answer)[:MOST_TAKEN_IN])
+        findings += identified(found, {file.path: file.lines})
+    if len(findings) <= MOST_IN_PASSING:
+        return tuple(findings), problem
+    too_many = f"{len(findings):,} credentials came and went; only {MOST_IN_PASSING} of them are named."
+    return tuple(findings[:MOST_IN_PASSING]), " ".join([*filter(None, [problem]), too_many])
+
+
+def _request_in_passing(file: Passing) -> JsonValue:
+    added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
+    headers = _key_headers(file.lines, file.added)
+    return [{"path": file.path, "added": added, "removed": list(file.known), "headers": headers}]
+
+
+def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
+    """Files in groups, so that small ones share a request and a large one that fails takes no others with it."""
+    groups: list[list[Subject]] = []
+    size = 0
+    for file in files:
+        length = sum(map(len, file.change.added_lines.values()))
+        if not groups or size + length > _PIECE:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += length
+    return groups
+
+
+def _request(piece: Sequence[Subject]) -> JsonValue:
+    return [
+        {
+            "path": file.path,
+            "added": [[line, text] for line, text in file.change.added_lines.items()],
+            "removed": [
+                text for hunk in file.change.hunks for old, new, text in hunk.numbered() if old and new is None
+            ],
+            "headers": _key_headers(file.head_lines, file.change.added_lines),
+        }
+        for file in piece
+    ]
+
+
+def _key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
+    """Lines that were there already and under which a private key may have been exchanged."""
+    return [[line, text] for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
+
+
+def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
+    severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
+    certain = kind not in _GUESSED
+    name = NAMES[kind]
+    return RawFinding(
+        rule=f"secret/{kind}",
+        category=Category.security,
+        severity=severity,
+        confidence=confidence,
+        path=path,
+        line=line,
+        end_line=line,
+        message=(
+            f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
+            if certain
+            else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
+            "if not, a person with write access other than the author can dismiss this."
+        ),
+        layer=Layer.security,
+        help_url=_HELP,
+        mark=mark,
+    )

@@ -1,0 +1,61 @@
+"""Gives findings their identity, and keeps one where several tools say the same about the same line."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from domain.review.anchors import Spot
+from domain.review.findings import Category, Finding, Layer, RawFinding, fingerprint, place_of, trail
+
+
+def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
+    """The findings at head with their fingerprints.
+
+    :param findings: all at head, also those that were there before: equal ones are numbered from the top of the file,
+        and which of them a change introduced must not alter the numbers.
+    :param lines: path → lines at head.
+    """
+    seen: Counter[str] = Counter()
+    named: dict[int, Finding] = {}
+    for index, finding in sorted(enumerate(findings), key=lambda pair: (pair[1].path, pair[1].line or 0, pair[0])):
+        text = lines.get(finding.path, ())
+        first = fingerprint(finding.rule, finding.path, text, finding.line, 0)
+        mark = first if not seen[first] else fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
+        seen[first] += 1
+        is_said = finding.layer is Layer.model
+        named[index] = Finding(
+            **dict(finding),
+            fingerprint=mark,
+            trail=trail(finding.rule, finding.path, finding.message + finding.mark),
+            place=place_of(finding.category, finding.path, text, finding.line),
+            spot=Spot.of(finding.category, finding.message, text, finding.line) if is_said else None,
+        )
+    return tuple(named[index] for index in range(len(findings)))
+
+
+def without_repetitions(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, where several about the same thing on the same line are one: the gravest and surest of them."""
+    best: dict[tuple[str, int | None, str], Finding] = {}
+    for finding in findings:
+        key = (finding.path, finding.line, _topic(finding))
+        known = best.get(key)
+        if known is None or _weight(finding) > _weight(known):
+            best[key] = finding
+    return tuple(finding for finding in findings if best[finding.path, finding.line, _topic(finding)] is finding)
+
+
+def _topic(finding: Finding) -> str:
+    """What a finding is about; distinct for findings that do not repeat each other."""
+    tool, _, code = finding.rule.partition("/")
+    number = re.fullmatch(r"[SB](\d{3})", code)
+    if tool == "secret" or finding.rule == "docker/secret-in-image":
+        return "credential"
+    if tool in ("ruff", "bandit") and number and finding.category is Category.security:
+        # flake8-bandit, which ruff implements, took its numbers from bandit.
+        return "credential" if number[1] in ("105", "106", "107") else f"bandit/{number[1]}"
+    return f"{finding.rule}: {finding.message}"
+
+
+def _weight(finding: Finding) -> tuple[bool, int, float, int]:
+    """Of a credential, the finding that is followed into the history."""
+    return finding.is_credential, finding.severity.rank, finding.confidence, finding.layer

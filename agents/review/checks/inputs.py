@@ -1,0 +1,130 @@
+"""What the checks look at: the changed text files with both versions, and their copies on disk for programs."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
+from domain.review.findings import RawFinding
+
+_LONGEST_PATH, _LONGEST_NAME = 1000, 250
+MOST_TAKEN_IN = 4_000
+"""Findings of one version that a tool may report; what is beyond is said, and asks for a person."""
+TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} things; what is beyond was not weighed."
+HEAD, BASE = "head", "base"
+_ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
+_PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One changed text file with its content at head and, where it existed, at the merge base."""
+
+    change: FileChange
+    head: bytes
+    base: bytes | None
+
+    @property
+    def path(self) -> str:
+        return self.change.path
+
+    @cached_property
+    def head_text(self) -> str:
+        return self.head.decode(errors="replace")
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """Lines as git counts them: only a line feed ends one."""
+        return self.head_text.split("\n")
+
+    @cached_property
+    def base_lines(self) -> list[str]:
+        return (self.base or b"").decode(errors="replace").split("\n")
+
+    @property
+    def is_python(self) -> bool:
+        """Python source, but not a template of it."""
+        return self.path.endswith((".py", ".pyi")) and "{{" not in self.path and b"\0" not in self.head
+
+    @property
+    def is_as_python_reads_it(self) -> bool:
+        """Whether its first two lines name no encoding in which Python would read another program (PEP 263)."""
+        named = [
+            each.decode().lower().replace("_", "-")
+            for each in _ENCODING.findall(b"\n".join(self.head.split(b"\n", 2)[:2]))
+        ]
+        return all(each in _PLAIN or each.startswith("utf-8-") for each in named)
+
+
+@dataclass(frozen=True)
+class ToolReport:
+    """What one tool said about both versions.
+
+    :param head: findings at head; :param base: findings at the merge base, under the path at head.
+    :param unread: paths whose merge base it could not analyse, so that old and new cannot be told apart.
+    :param unparsed: paths whose head it could not parse.
+    :param files: how many files it looked at.
+    :param read: paths whose head it read as what they are, a linter of their language. A search for credentials or for
+        a few patterns reads nothing in that sense.
+    :param problem: what it could not do.
+    :param note: what people should know although it is no problem.
+    """
+
+    head: tuple[RawFinding, ...] = ()
+    base: tuple[RawFinding, ...] = ()
+    unread: frozenset[str] = frozenset()
+    unparsed: tuple[str, ...] = ()
+    files: int = 0
+    read: frozenset[str] = frozenset()
+    problem: str | None = None
+    note: str | None = None
+
+
+def subjects(change: Change, versions: Mapping[str, FileVersions]) -> tuple[Subject, ...]:
+    """The changed text files whose content at head is known."""
+    return tuple(
+        Subject(file, found.head, found.base)
+        for file in change.files
+        if file.kind is ContentKind.text and file.status is not ChangeStatus.deleted
+        if (found := versions.get(file.path)) is not None and found.head is not None
+    )
+
+
+def can_be_written(path: str) -> bool:
+    """Whether a path of a repository can be a file below a folder of ours, and only there."""
+    parts = PurePosixPath(path).parts
+    return (
+        0 < len(path) <= _LONGEST_PATH
+        and not path.startswith("/")
+        and path.isprintable()
+        and "\\" not in path
+        and all(part not in ("..", ".git") and len(part.encode()) <= _LONGEST_NAME for part in parts)
+    )
+
+
+def write_versions(folder: Path, files: Iterable[Subject]) -> None:
+    """Write both versions of files below ``folder/head`` and ``folder/base``, under their path at head.
+
+    A file whose path cannot be written is left out; where a file and a folder clash, the first one stays.
+    """
+    for side in (HEAD, BASE):
+        (folder / side).mkdir(exist_ok=True)
+        (folder / side).chmod(0o755)
+    for file in files:
+        if can_be_written(file.path):
+            _write(folder / HEAD, file.path, file.head)
+            if file.base is not None:
+                _write(folder / BASE, file.path, file.base)
+
+
+def _write(root: Path, path: str, content: bytes) -> None:
+    target = root / path
+    try:
+        for parent in reversed(target.relative_to(root).parents[:-1]):
+            (root / parent).mkdir(mode=0o755, exist_ok=True)
+        with target.open("xb") as out:
+            out.write(content)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        return

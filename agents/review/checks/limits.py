@@ -1,0 +1,35 @@
+"""Bounds how many findings one review weighs: the gravest of each file and tool, and how many are left out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from domain.review.findings import Finding, Layer, Severity
+
+PER_FILE = 200  # of one tool
+PER_TOOL = 400
+PER_REVIEW = 500
+
+
+def most_weighty(
+    findings: Sequence[Finding], *, per_file: int = PER_FILE, per_tool: int = PER_TOOL, per_review: int = PER_REVIEW
+) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
+    """The findings that are kept, and how many that could ask for something are not, by layer.
+
+    No file and no tool can push out what another one found, unless it is graver. Remarks of severity info count
+    nowhere, so leaving them out loses nothing that would be weighed.
+
+    :param findings: the gravest first.
+    """
+    kept: list[Finding] = []
+    cut: Counter[Layer] = Counter()
+    of_file: Counter[tuple[str, str]] = Counter()
+    of_tool: Counter[str] = Counter()
+    for finding in findings:
+        tool = finding.rule.partition("/")[0]
+        if of_file[tool, finding.path] < per_file and of_tool[tool] < per_tool and len(kept) < per_review:
+            of_file[tool, finding.path] += 1
+            of_tool[tool] += 1
+            kept.append(finding)
+        else:
+            cut[finding.layer] += finding.severity is not Severity.info
+    return tuple(kept), cut

@@ -1,0 +1,95 @@
+"""Layer 1 for everything else: the linters a repository configures, in a sandbox that contains code of others."""
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from agents.review.checks import sarif
+from agents.review.checks.inputs import BASE, HEAD, Subject, ToolReport, can_be_written, write_versions
+from agents.review.checks.rule_texts import bounded
+from domain.config.configuration import Linter
+from domain.errors import ToolError
+from domain.globs import matches, matches_by_name
+from domain.paths import may_steer
+from workspace.sandbox.sandbox import Command, Sandbox
+
+_NOT_FOUND = 127  # what a shell answers, and with it the sandbox
+_MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
+
+
+def matching(linter: Linter, files: Sequence[Subject]) -> list[Subject]:
+    """The files a linter is for."""
+    return [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
+
+
+async def check(
+    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
+    """Run a linter on both versions of its files.
+
+    :param level: sandbox level; the linter may execute what it looks at.
+    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
+    :raises ToolError: the linter could not do its work.
+    """
+    if not files:
+        return ToolReport()
+    old = [file for file in files if file.base is not None]
+    with sandbox.folder() as folder:
+        await asyncio.to_thread(write_versions, folder, files)
+        head, base = await asyncio.gather(
+            _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
+            _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
+        )
+    why = _no_reader(linter, files, head)
+    read = frozenset(file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
+    return ToolReport(head.findings, base.findings, files=len(files), read=read, note=why)
+
+
+def _no_reader(linter: Linter, files: Sequence[Subject], head: sarif.Said) -> str | None:
+    """Why its silence about a file means nothing."""
+    if not head.is_all:
+        return f"{linter.name} counts as no reader here: it says that it could not do all of its work."
+    if steering := _steering(linter, files):
+        return (
+            f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
+        )
+    return None
+
+
+def _steering(linter: Linter, files: Sequence[Subject]) -> list[str]:
+    """What it is given and may obey: settings in the places where linters look, and what its command names."""
+    return [file.path for file in files if may_steer(file.path) or PurePosixPath(file.path).name in linter.run]
+
+
+async def _run(
+    linter: Linter,
+    side: str,
+    folder: Path,
+    files: Sequence[Subject],
+    sandbox: Sandbox,
+    level: int,
+    heeding: bool,
+    seconds: float,
+) -> sarif.Said:
+    if not files:
+        return sarif.Said()
+    root = folder / side
+    wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
+    done = await sandbox.run(Command(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
+    if not done.stdout.is_complete:
+        raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
+    if done.status is None:
+        raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
+    if done.status == _NOT_FOUND and not done.stdout.data:
+        program = bounded(wanted[0], 100)
+        advice = "Install it there, or take it out of `review.linters`."
+        raise ToolError(f"its program {program} is not installed where Forge runs.", advice)
+    lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
+    try:
+        seen = str(sandbox.seen(root, level))
+        return await asyncio.to_thread(sarif.read, done.stdout.data, linter.name, lines, seen, heeding=heeding)
+    except ToolError as error:
+        said = bounded(done.stderr.data.decode(errors="replace"), 200)
+        ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
+        raise ToolError(error.message + ended) from None

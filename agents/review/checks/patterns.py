@@ -1,0 +1,415 @@
+"""Our own table of insecure patterns in Dockerfiles and shell scripts, each with examples that tests run.
+
+Lines are matched as the shell sees them: continuation lines joined, comments left out.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from domain.review.findings import Severity
+
+Kind = Literal["docker", "shell"]
+_LONGEST_LINE = 4000
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A match: rule id and 1-based line."""
+
+    rule: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Logical:
+    """One line as the shell or Docker reads it, and the number of its first physical line."""
+
+    line: int
+    text: str
+    starts: tuple[int, ...]
+
+    def line_at(self, offset: int) -> int:
+        """The physical line of a position in ``text``."""
+        return self.line + sum(start <= offset for start in self.starts[1:])
+
+
+Predicate = Callable[[Sequence[Logical]], Iterator[tuple[Logical, int]]]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One entry of the table.
+
+    :param rule: full rule id.
+    :param kinds: the files it is looked for in; shell patterns also apply to ``RUN`` in a Dockerfile.
+    :param message: what, why it matters, and what to do.
+    :param find: from the logical lines of a file to matches as (logical line, offset).
+    :param bad: texts it finds; :param good: texts it leaves alone.
+    """
+
+    rule: str
+    kinds: tuple[Kind, ...]
+    severity: Severity
+    message: str
+    help_url: str
+    find: Predicate
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+
+
+def _regex(expression: str, *, unless: str | None = None) -> Predicate:
+    compiled = re.compile(expression)
+    exception = re.compile(unless) if unless else None
+
+    def find(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+        for logical in lines:
+            if _only_prints(logical.text):
+                continue
+            for match in compiled.finditer(logical.text):
+                if exception is None or not exception.search(match.group()):
+                    yield logical, match.start()
+
+    return find
+
+
+def _only_prints(text: str) -> bool:
+    unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", text)
+    return re.match(r"\s*(echo|printf)\b[^|;&>`(]*$", unquoted) is not None
+
+
+def _empty_variable_removed(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    """``rm -rf "$X"/`` where the script does not stop at an unset variable."""
+    if any(re.match(r"\s*set\s+-\w*u|\s*set\s+(-\S+\s+)*-?o\s+nounset|#!.*\s-\w*u", logical.text) for logical in lines):
+        return
+    removal = re.compile(
+        r"""\brm\s+(?:-\S+\s+)*-\w*[rR]\w*(?=\s)[^;&|]*?\s["']?\$(?:\w+|\{\w+\})["']?/(?:["']?\*?["']?)(?=\s|$|[;&|])"""
+    )
+    for logical in lines:
+        for match in removal.finditer(logical.text):
+            yield logical, match.start()
+
+
+_SECRET_NAME = r"(?:\w*_)?(?:PASSWORD|PASSWD|SECRET|SECRET_KEY|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS)"
+
+
+def _instruction(name: str, lines: Sequence[Logical]) -> Iterator[tuple[Logical, str]]:
+    for logical in lines:
+        match = re.match(rf"\s*(?:ONBUILD\s+)?{name}\s+(.*)", logical.text, re.IGNORECASE | re.DOTALL)
+        if match:
+            yield logical, match.group(1).strip()
+
+
+def _secret_in_image(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    for logical, rest in _instruction("ENV", lines):
+        pairs = re.findall(r"(\w+)=(\"[^\"]*\"|'[^']*'|\S*)", rest) or re.findall(r"^(\w+)\s+(.+)$", rest)
+        for name, value in pairs:
+            if re.fullmatch(_SECRET_NAME, name, re.IGNORECASE) and value.strip("\"' "):
+                yield logical, max(logical.text.find(name), 0)
+    for logical, rest in _instruction("ARG", lines):
+        if re.match(rf"{_SECRET_NAME}\s*(=.*)?$", rest, re.IGNORECASE | re.DOTALL):
+            yield logical, 0
+
+
+def _image_without_version(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    stages = {"scratch"}
+    for logical, rest in _instruction("FROM", lines):
+        words = [word for word in rest.split() if not word.startswith("--")]
+        if not words:
+            continue
+        image = words[0]
+        tag = image.rsplit("/", 1)[-1].partition(":")[2]
+        if "$" not in image and "@" not in image and image.lower() not in stages and tag in ("", "latest"):
+            yield logical, 0
+        if len(words) >= 3 and words[1].lower() == "as":
+            stages.add(words[2].lower())
+
+
+def _root_at_the_end(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    """Only an explicit switch back to root: without ``USER`` the image below decides, which we cannot see."""
+    last: tuple[Logical, str] | None = None
+    for logical in lines:
+        if re.match(r"\s*FROM\s", logical.text, re.IGNORECASE):
+            last = None
+        last = next(_instruction("USER", [logical]), last)
+    if last is not None and re.match(r"(root|0)(:|\s|$)", last[1]):
+        yield last[0], 0
+
+
+def _remote_add(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    for logical, rest in _instruction("ADD", lines):
+        if re.search(r"(?:^|\s|\")https?://", rest) and "--checksum" not in rest and ".git" not in rest:
+            yield logical, 0
+
+
+_DOCKER = "https://docs.docker.com/build/building/best-practices/"
+_SHELLCHECK = "https://www.shellcheck.net/wiki/"
+_ALL: tuple[Kind, ...] = ("docker", "shell")
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "shell/curl-pipe",
+        _ALL,
+        Severity.warning,
+        "This runs a script straight from the network: whoever controls that server, or the connection, runs code "
+        "here. Download it, check its checksum or signature, then run it.",
+        "https://owasp.org/www-project-top-10-ci-cd-security-risks/",
+        _regex(
+            r"\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/\S*/)?(?:ba|da|z|k)?sh\b"
+            r"|\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:python[\d.]*|perl|ruby|node)(?:\s+-)?\s*$"
+            r"|(?:\b(?:ba|z)?sh\s+|\bsource\s+|(?<![\w.])\.\s+)<\(\s*(?:curl|wget)\b"
+            r"|\b(?:ba|z)?sh\s+-c\s+[\"']?\$\(\s*(?:curl|wget)\b"
+        ),
+        bad=(
+            "curl -sSL https://get.site.org | sh",
+            "wget -qO- https://site.org/x.sh | sudo -E bash -",
+            "bash <(curl -s https://site.org/i.sh)",
+            'sh -c "$(curl -fsSL https://site.org/install.sh)"',
+            "curl https://site.org/get.py | python3 -",
+            "curl -fsSL \\\n  https://site.org/i.sh \\\n  | bash",
+        ),
+        good=(
+            "curl -sSL https://site.org/a.json | jq .name",
+            "curl -o install.sh https://site.org/i.sh && sha256sum -c sums && sh install.sh",
+            "# curl https://site.org | sh",
+            'echo "install with curl https://site.org > x"',
+            "curl https://site.org/d.json | python3 -m json.tool",
+            "curl -s https://site.org | shasum -a 256",
+        ),
+    ),
+    Pattern(
+        "shell/insecure-tls",
+        _ALL,
+        Severity.warning,
+        "This switches off the check of the server's certificate, so anybody on the way can replace what is "
+        "downloaded. Remove the option; if the server has its own authority, pass its certificate with --cacert.",
+        "https://curl.se/docs/sslcerts.html",
+        _regex(
+            r"\bcurl\b[^|;&\n]*\s(?:-[a-zA-Z]*k[a-zA-Z]*|--insecure)(?=\s|$)[^|;&\n]*"
+            r"|\bwget\b[^|;&\n]*\s--no-check-certificate\b[^|;&\n]*"
+            r"|http\.sslVerify[= ]+[\"']?(?:false|0)\b|\bGIT_SSL_NO_VERIFY=(?:1|true)"
+            r"|\bnpm\s+config\s+set\s+strict-ssl\s+false|\bpip3?\b[^|;&\n]*\s--trusted-host\b"
+            r"|\bNODE_TLS_REJECT_UNAUTHORIZED=[\"']?0",
+            unless=r"//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']",
+        ),
+        bad=(
+            "curl -k https://site.org/x",
+            "curl -sSLk https://site.org/x -o y",
+            "wget --no-check-certificate https://site.org/x",
+            "git config --global http.sslVerify false",
+            "pip install --trusted-host mirror.site.org thing",
+        ),
+        good=(
+            "curl --cacert ca.pem https://site.org",
+            "curl -sSL https://site.org/-k-/x",
+            "curl -k https://localhost:8443/health",
+            "wget https://site.org/x",
+            "curl --keepalive-time 3 https://site.org",
+            "git config http.sslVerify true",
+        ),
+    ),
+    Pattern(
+        "shell/world-writable",
+        _ALL,
+        Severity.warning,
+        "Mode 777 lets every account and process change these files. "
+        "Give the one account that needs it ownership (chown) and use 755 or 644, or less.",
+        _SHELLCHECK + "SC2174",
+        _regex(r"\bchmod\s+(?:-\S+\s+)*(?:0?777|a\+rwx|ugo\+rwx|a=rwx)(?=\s|$)"),
+        bad=("chmod 777 /srv/data", "chmod -R 0777 .", "RUN chmod a+rwx /app", "sudo chmod -R 777 x"),
+        good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
+    ),
+    Pattern(
+        "shell/eval-input",
+        _ALL,
+        Severity.warning,
+        "eval runs whatever the variable holds as code; if any of it comes from outside, so does the code. "
+        "Call the command directly, with an array for its arguments.",
+        _SHELLCHECK + "SC2294",
+        _regex(r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*\$(?:[\w@*]|\{(?!\w+@Q\}))"),
+        bad=("eval $1", 'eval "$cmd"', "if x; then eval $CMD; fi", 'eval "$@"', 'eval "sudo $command"'),
+        good=(
+            'eval "$(ssh-agent -s)"',
+            "eval $(minikube docker-env)",
+            "evaluate $x",
+            'echo "eval $x"',
+            'eval "${name@Q}"',
+            "# eval $1",
+        ),
+    ),
+    Pattern(
+        "shell/rm-empty-variable",
+        _ALL,
+        Severity.warning,
+        "If this variable is unset or empty, the command removes from the root folder. "
+        'Write "${NAME:?}" so that the shell stops instead, or use set -u.',
+        _SHELLCHECK + "SC2115",
+        _empty_variable_removed,
+        bad=('rm -rf "$DIR"/', "rm -rf $DIR/*", 'rm -r -f "${BUILD_DIR}/"', 'cd x && rm -fr "$OUT"/*'),
+        good=(
+            'rm -rf "${DIR:?}"/',
+            'rm -rf "$DIR"',
+            'rm -rf "$DIR/build"',
+            'set -euo pipefail\nrm -rf "$DIR"/*',
+            "rm -rf build/*",
+            'rm -f "$DIR"/x',
+            "rm -rf /var/lib/apt/lists/*",
+            'rm -rf /srv/"$DIR"/*',
+        ),
+    ),
+    Pattern(
+        "shell/apt-unauthenticated",
+        _ALL,
+        Severity.warning,
+        "This installs packages without checking who signed them. Import the repository's signing key "
+        "and use signed-by instead.",
+        "https://wiki.debian.org/DebianRepository/UseThirdParty",
+        _regex(
+            r"\bapt(?:-get|itude)?\b[^|;&\n]*\s(?:--allow-unauthenticated|--force-yes|--allow-insecure-repositories)\b"
+            r"|\bdeb\s+\[[^\]]*trusted=yes|\b(?:yum|dnf)\b[^|;&\n]*\s--nogpgcheck\b|\bapk\b[^|;&\n]*\s--allow-untrusted\b"
+        ),
+        bad=(
+            "apt-get install -y --allow-unauthenticated thing",
+            'echo "deb [trusted=yes] http://site.org /" | tee /etc/apt/sources.list.d/x.list && sh x',
+            "RUN yum install -y --nogpgcheck thing",
+        ),
+        good=(
+            "apt-get install -y thing",
+            "RUN apt-get update",
+            "dnf install thing",
+            'echo "deb [signed-by=/k] https://x /"',
+        ),
+    ),
+    Pattern(
+        "docker/secret-in-image",
+        ("docker",),
+        Severity.error,
+        "ENV and ARG values stay readable in the image and its history for everyone who can pull it. "
+        "Pass the secret at run time, or to one RUN with --mount=type=secret.",
+        "https://docs.docker.com/build/building/secrets/",
+        _secret_in_image,
+        bad=(
+            "ENV DB_PASSWORD=" + "hunter2",
+            "ARG NPM_TOKEN",
+            "ENV A=1 \\\n    API_KEY=abc",
+            "ARG AWS_SECRET_ACCESS_KEY=x",
+            "ENV SECRET_KEY thing",
+        ),
+        good=(
+            "ENV DB_PASSWORD_FILE=/run/secrets/db",
+            "ENV TOKENIZERS_PARALLELISM=false",
+            "ARG VERSION=1",
+            'ENV DB_PASSWORD=""',
+            "RUN --mount=type=secret,id=token cat /run/secrets/token",
+            "ENV PATH=/x:$PATH",
+            "ENV KEYBOARD=us",
+        ),
+    ),
+    Pattern(
+        "docker/latest-tag",
+        ("docker",),
+        Severity.warning,
+        "Without a fixed tag the next build may get another image, with other bugs. Name a version, or "
+        "better a digest.",
+        _DOCKER + "#pin-base-image-versions",
+        _image_without_version,
+        bad=(
+            "FROM python",
+            "FROM python:latest AS build",
+            "FROM --platform=linux/amd64 ghcr.io/a/b",
+            "FROM host:5000/a/b",
+        ),
+        good=(
+            "FROM python:3.12-slim",
+            "FROM scratch",
+            "FROM python@sha256:" + "0" * 64,
+            "ARG BASE\nFROM $BASE",
+            "FROM python:3 AS build\nFROM build",
+            "FROM host:5000/a/b:1.2",
+        ),
+    ),
+    Pattern(
+        "docker/root-user",
+        ("docker",),
+        Severity.warning,
+        "The image switches back to root and stays there, so a break-in into the program is root in its container. "
+        "End with USER and an unprivileged account.",
+        _DOCKER + "#user",
+        _root_at_the_end,
+        bad=("FROM a:1\nUSER app\nUSER root\nCMD x", "FROM a:1\nUSER 0"),
+        good=("FROM a:1\nUSER root\nRUN x\nUSER app", "FROM a:1\nCMD x", "FROM a:1\nUSER root\nFROM b:1\nUSER 1000"),
+    ),
+    Pattern(
+        "docker/add-url",
+        ("docker",),
+        Severity.warning,
+        "ADD takes whatever the server answers at build time, unchecked. Add --checksum=sha256:…, or "
+        "download and verify it in a RUN.",
+        _DOCKER + "#add-or-copy",
+        _remote_add,
+        bad=("ADD https://site.org/x.tar.gz /opt/", "ADD --chown=1 http://site.org/x /y"),
+        good=(
+            "ADD --checksum=sha256:00 https://site.org/x /y",
+            "ADD x.tar.gz /opt/",
+            "COPY x /y",
+            "ADD https://host/a.git#v1 /src",
+        ),
+    ),
+    Pattern(
+        "docker/sudo",
+        ("docker",),
+        Severity.info,
+        "sudo has no use in a build and behaves differently without a terminal. Switch with USER root and back.",
+        _DOCKER + "#user",
+        _regex(r"^\s*RUN\s+(?:--\S+\s+)*(?:.*(?:&&|;|\|)\s*)?sudo\s"),
+        bad=("RUN sudo apt-get update", "RUN apt-get update && sudo make install"),
+        good=("RUN apt-get install -y sudo", "RUN apt-get update", "USER root"),
+    ),
+)
+BY_RULE = {pattern.rule: pattern for pattern in TABLE}
+
+
+def kind_of(path: str, head: bytes) -> Kind | None:
+    """What a file is for this table, by its name or its first line."""
+    name = path.rsplit("/", 1)[-1].lower()
+    if re.fullmatch(r"(dockerfile|containerfile)(\..+)?|.+\.(dockerfile|containerfile)", name):
+        return "docker"
+    if name.endswith((".sh", ".bash", ".zsh", ".ksh")) or re.match(rb"#!\s*\S*/(?:env\s+)?(?:ba|da|z|k)?sh\b", head):
+        return "shell"
+    return None
+
+
+def scan(kind: Kind, text: str) -> list[Hit]:
+    """All matches in one file, from the top, at most one of each rule per line."""
+    lines = list(_logical_lines(text))
+    hits = {
+        Hit(pattern.rule, logical.line_at(offset)): None
+        for pattern in TABLE
+        if kind in pattern.kinds
+        for logical, offset in pattern.find(lines)
+    }
+    return sorted(hits, key=lambda hit: (hit.line, hit.rule))
+
+
+def _logical_lines(text: str) -> Iterator[Logical]:
+    number, parts, starts = 0, "", [0]
+    first = 1
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip("\r")
+        if len(line) > _LONGEST_LINE or (line.lstrip().startswith("#") and not line.startswith("#!")):
+            line = ""  # in a continuation, comment lines do not end it
+            if parts:
+                starts.append(len(parts))
+                continue
+        if not parts:
+            first, starts = number, [0]
+        else:
+            starts.append(len(parts))
+        if line.endswith("\\") and len(parts) < _LONGEST_LINE:
+            parts += line[:-1] + " "
+            continue
+        yield Logical(first, parts + line, tuple(starts))
+        parts = ""
+    if parts:
+        yield Logical(first, parts, tuple(starts))

@@ -1,0 +1,313 @@
+"""Layer 1 for Python: ruff, isolated from every configuration file, on both versions of the changed files."""
+
+import asyncio
+import codecs
+import io
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from agents.review.checks.fixes import Edit, whole_lines
+from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, Subject, ToolReport, can_be_written
+from agents.review.checks.ruff_settings import RuffSettings, settings_for, without_configuration
+from agents.review.checks.rule_texts import bounded, message
+from agents.review.checks.suppressions import PYLINT
+from domain.errors import ToolError
+from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
+from workspace.sandbox.sandbox import Command, Completed, Sandbox, tool_path
+
+SYNTAX = "ruff/invalid-syntax"
+FORMAT = "ruff/format"
+
+_ERRORS = (
+    *("invalid-syntax", "F404", "F407", "F50", "F52", "F62", "F63", "F7", "F82", "F901", "PLE"),
+    *("B016", "B030", "PLW0133", "PLW1501", "G101", "T100", "RUF016"),
+)
+_NOT_ERRORS = (
+    *("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643"),
+    *("F507", "F822", "PLE0605"),  # right in principle, wrong about code that works by side effects
+)
+_CORRECTNESS = (
+    *("invalid-syntax", "F", "B", "PLE", "PLW", "ASYNC", "RUF0", "LOG", "G101", "T100", "PIE79", "INT", "YTT"),
+    *("A0", "BLE", "DTZ", "E7", "E9", "TRY", "PGH", "SLF", "ARG", "DJ", "NPY", "PD", "AIR", "FAST"),
+)
+_BY_CATEGORY = {
+    Category.security: ("S", "PLE25"),
+    Category.performance: ("PERF", "FURB"),
+    Category.tests: ("PT",),
+    Category.correctness: _CORRECTNESS,
+}
+
+
+_MOST_PRINTED = 8 << 20  # bytes; the change has too many problems to list then, and only the first of them are read
+_NOTHING = frozenset[str]()
+
+
+async def check(
+    files: Sequence[Subject],
+    folder: Path,
+    sandbox: Sandbox,
+    level: int,
+    *,
+    project: Mapping[str, bytes],
+    first_party: Sequence[str],
+    heeding: bool,
+    seconds: float,
+) -> ToolReport:
+    """Lint both versions of the files that are written below ``folder``, at a sandbox level.
+
+    :param heeding: whether comments that silence ruff count.
+    :raises ToolError: ruff could not do its work.
+    """
+    usable = [file for file in files if can_be_written(file.path)]
+    groups: dict[RuffSettings, list[Subject]] = {}
+    for file in usable:
+        groups.setdefault(settings_for(file.path, project, first_party), []).append(file)
+    runs = [_Run(sandbox, level, folder, settings, members, heeding, seconds) for settings, members in groups.items()]
+    reports = await asyncio.gather(*(run.report() for run in runs))
+    skipped = len(files) - len(usable)
+    unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
+    notes = dict.fromkeys(filter(None, [*(report.note for report in reports), _in_other_encodings(usable)]))
+    return ToolReport(
+        head=tuple(finding for report in reports for finding in report.head),
+        base=tuple(finding for report in reports for finding in report.base),
+        unread=frozenset(path for report in reports for path in report.unread),
+        files=len(usable),
+        read=frozenset(path for report in reports for path in report.read),
+        problem=" ".join(dict.fromkeys([*unwritten, *(report.problem for report in reports if report.problem)]))
+        or None,
+        note=" ".join(notes) or None,
+    )
+
+
+class _Run:
+    """ruff on the files that share one configuration."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        level: int,
+        folder: Path,
+        settings: RuffSettings,
+        files: Sequence[Subject],
+        heeding: bool,
+        seconds: float,
+    ) -> None:
+        self._sandbox = sandbox
+        self._level = level
+        self._folder = folder
+        self._settings = settings
+        self._files = {file.path: file for file in files}
+        self._heeding = heeding
+        self._seconds = seconds
+
+    async def report(self) -> ToolReport:
+        try:
+            (head, base), unformatted = await asyncio.gather(self._both_sides(), self._unformatted())
+        except _NotAccepted as error:
+            self._settings = without_configuration(
+                self._settings, f"ruff did not accept the repository's settings and ran with its default rules: {error}"
+            )
+            (head, base), unformatted = await self._both_sides(), ()
+        if base.is_all:
+            unread = frozenset(finding.path for finding in base.findings if finding.rule == SYNTAX)
+        else:
+            unread = frozenset(self._files)
+        findings = (*_one_syntax_error(head.findings), *unformatted)
+        if head.is_all:
+            broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
+            read, problem = frozenset(path for path, file in self._files.items() if _can_read(file)) - broken, None
+        else:  # which files it came to is not said
+            read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
+        return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
+
+    async def _both_sides(self) -> "tuple[_Listed, _Listed]":
+        old = [path for path, file in self._files.items() if file.base is not None]
+        head, base = await asyncio.gather(self._lint(HEAD, list(self._files)), self._lint(BASE, old))
+        return head, base
+
+    async def _lint(self, side: str, paths: Sequence[str]) -> "_Listed":
+        if not paths:
+            return _Listed((), is_all=True)
+        silenced = () if self._heeding else ("--ignore-noqa",)
+        done = await self._ruff(
+            side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
+        )
+        return await asyncio.to_thread(self._listed, side, done)
+
+    def _listed(self, side: str, done: Completed) -> "_Listed":
+        """What ruff printed line by line, so that nothing else stands still while much of it is read."""
+        is_all = done.stdout.is_complete
+        lines = io.BytesIO(done.stdout.data if is_all else done.stdout.head[: done.stdout.head.rfind(b"\n") + 1])
+        found = (self._finding(side, entry) for line in lines for entry in _entries(b"[%b]" % line))
+        kept = tuple(itertools.islice((finding for finding in found if finding is not None), MOST_TAKEN_IN + 1))
+        return _Listed(kept[:MOST_TAKEN_IN], is_all and len(kept) <= MOST_TAKEN_IN)
+
+    async def _unformatted(self) -> tuple[RawFinding, ...]:
+        """Files that were formatted before and no longer are, where the repository uses ruff."""
+        candidates = [path for path, file in self._files.items() if file.base is not None]
+        if not self._settings.configured or not candidates:
+            return ()
+        now = [path for path, code in await self._judged(HEAD, candidates) if code == "unformatted"]
+        # A file that could not be read before proves nothing either.
+        before = {path for path, _ in await self._judged(BASE, now)} if now else set[str]()
+        return tuple(
+            RawFinding(
+                rule=FORMAT,
+                category=Category.style,
+                severity=Severity.info,
+                confidence=1.0,
+                path=path,
+                message="This file was formatted with ruff and no longer is. Run `ruff format` on it.",
+                layer=Layer.static,
+                help_url="https://docs.astral.sh/ruff/formatter/",
+            )
+            for path in now
+            if path not in before
+        )
+
+    async def _judged(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """(path, code) of what the formatter has to say."""
+        done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
+        if not done.stdout.is_complete:
+            raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
+        return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done.stdout.data)]
+
+    async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
+        root = self._root(side)
+        prefix = f"{self._settings.folder}/" if self._settings.folder else ""
+        arguments = [part for value in self._settings.arguments for part in ("--config", value)]
+        names = ["./" + path.removeprefix(prefix) for path in paths]
+        argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
+        wanted = (*argv, *options, *arguments, "--", *names)
+        done = await self._sandbox.run(Command(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level)
+        if not done.stdout.is_complete:
+            return done  # stopped while it printed
+        if done.status is None:
+            raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
+        if done.status == 2 and command == "check":
+            said = bounded(done.stderr.data.decode(errors="replace"), 300)
+            raise _NotAccepted(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
+        if done.status not in (0, 1, 2):
+            raise ToolError(f"ruff ended with status {done.status}.")
+        return done
+
+    def _path(self, side: str, entry: dict[str, Any]) -> str:
+        shown = Path(entry["filename"]).relative_to(self._sandbox.seen(self._root(side), self._level))
+        return (Path(self._settings.folder) / shown).as_posix()
+
+    def _root(self, side: str) -> Path:
+        """The folder ruff works in: where the configuration is, so that its patterns mean what they say."""
+        return self._folder / side / self._settings.folder
+
+    def _finding(self, side: str, entry: dict[str, Any]) -> RawFinding | None:
+        path = self._path(side, entry)
+        file = self._files.get(path)
+        code: str = entry["code"] or "invalid-syntax"
+        if file is None or code == "E902":
+            return None
+        first, last = entry["location"]["row"], entry["end_location"]["row"]
+        if last > first and entry["end_location"]["column"] == 1:
+            last -= 1
+        lines = file.head_lines if side == HEAD else file.base_lines
+        first, last = min(first, len(lines)), min(last, len(lines))
+        category = _category(code)
+        severity = _severity(code, category)
+        if self._heeding and severity is not Severity.error and PYLINT.search("\n".join(lines[first - 1 : last])):
+            return None
+        return RawFinding(
+            rule=f"ruff/{code}",
+            category=category,
+            severity=severity,
+            confidence=0.95,
+            path=path,
+            line=first,
+            end_line=last,
+            message=message(f"ruff/{code}", entry["message"]),
+            fix=_fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None,
+            layer=Layer.static,
+            help_url=entry["url"],
+        )
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The findings of one side, and whether these are all."""
+
+    findings: tuple[RawFinding, ...]
+    is_all: bool
+
+
+def _entries(printed: bytes) -> list[dict[str, Any]]:
+    try:
+        return cast(list[dict[str, Any]], json.loads(printed))
+    except ValueError:
+        raise ToolError("ruff's answer could not be read.") from None
+
+
+def _can_read(file: Subject) -> bool:
+    """Whether ruff reads what Python does: a file that is not UTF-8 it passes over, whatever that says of itself."""
+    try:
+        file.head.decode()
+    except UnicodeDecodeError:
+        return False
+    return file.is_as_python_reads_it
+
+
+def _in_other_encodings(files: Sequence[Subject]) -> str | None:
+    odd = [file.path for file in files if not _can_read(file)]
+    if not odd:
+        return None
+    named = ", ".join(odd[:3]) + (f" and {len(odd) - 3} more" if odd[3:] else "")
+    return f"Not read by ruff, being in another encoding than UTF-8, or saying so: {named}."
+
+
+class _NotAccepted(Exception):
+    """ruff refused the settings; its text says why."""
+
+
+def _fix(file: Subject, fix: dict[str, Any], first: int, last: int) -> Fix | None:
+    if fix["applicability"] != "safe" or file.head.startswith(codecs.BOM_UTF8):
+        return None
+    edits = [
+        Edit(
+            edit["location"]["row"],
+            edit["location"]["column"],
+            edit["end_location"]["row"],
+            edit["end_location"]["column"],
+            edit["content"],
+        )
+        for edit in fix["edits"]
+    ]
+    return whole_lines(file.head_text, edits, first, last)
+
+
+def _category(code: str) -> Category:
+    return next((category for category, prefixes in _BY_CATEGORY.items() if _is(code, prefixes)), Category.style)
+
+
+def _severity(code: str, category: Category) -> Severity:
+    if _is(code, _ERRORS) and not _is(code, _NOT_ERRORS):
+        return Severity.error
+    return Severity.info if category is Category.style else Severity.warning
+
+
+def _is(code: str, prefixes: Sequence[str]) -> bool:
+    """Whether a rule belongs to one of these families: ``S`` holds S602 but not SIM102."""
+    return any(
+        code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha())
+        for prefix in prefixes
+    )
+
+
+def _one_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
+    """The first syntax error of each file: those behind it mostly follow from it."""
+    first: dict[str, RawFinding] = {}
+    for finding in findings:
+        known = first.get(finding.path)
+        if finding.rule == SYNTAX and (known is None or (finding.line or 0) < (known.line or 0)):
+            first[finding.path] = finding
+    return [finding for finding in findings if finding.rule != SYNTAX or finding is first[finding.path]]

@@ -1,0 +1,142 @@
+"""The words of findings: for the most frequent rules, why it matters and what to do, for the author of the change."""
+
+from domain.text.escaping import visible
+
+_LONGEST = 500
+
+# Follows the tool's own sentence, which names the thing.
+ADVICE = {
+    "ruff/invalid-syntax": "Python cannot read this file, so nothing in it runs.",
+    "ruff/F401": "Remove the import, or use it; if it is there for others to import, list it in `__all__`.",
+    "ruff/F402": "The import cannot be reached afterwards; rename the loop variable.",
+    "ruff/F601": "The last value wins and the others are lost; remove or rename the repeated key.",
+    "ruff/F632": "`is` compares identity, which for literals depends on the interpreter; use `==`.",
+    "ruff/F811": "The first definition can never be used; remove or rename one of them.",
+    "ruff/F821": "Running this line raises a NameError; define or import the name, or correct its spelling.",
+    "ruff/F822": "`from module import *` raises an AttributeError; define the name or take it out of `__all__`.",
+    "ruff/F823": "It is assigned later in this function, so reading it here raises an UnboundLocalError.",
+    "ruff/F841": "If its value does not matter, drop the assignment; otherwise this may be a misspelt name.",
+    "ruff/B006": "It is made once and shared by all calls; use None and make it inside.",
+    "ruff/B012": "It silently discards an exception that is on its way; move it out of the finally block.",
+    "ruff/B015": "The result of this comparison is thrown away; was `=` or `assert` meant?",
+    "ruff/B018": "The result of this expression is thrown away; was a call or an assignment meant?",
+    "ruff/B023": "When the function runs, the variable has the value of the last round; bind it as a default argument.",
+    "ruff/ASYNC210": "It blocks the event loop, so every other task waits; use an asynchronous client.",
+    "ruff/ASYNC221": "It blocks the event loop, so every other task waits; use asyncio.create_subprocess_exec.",
+    "ruff/ASYNC251": "It blocks the event loop, so every other task waits; use `await asyncio.sleep()`.",
+    "ruff/RUF006": (
+        "Only a weak reference is kept, so the task may vanish before it is done; keep it in a variable or a set."
+    ),
+    "ruff/PLE1205": (
+        "The logging call prints a traceback instead of the message; make placeholders and arguments match."
+    ),
+    "ruff/PLE1206": (
+        "The logging call prints a traceback instead of the message; make placeholders and arguments match."
+    ),
+    "ruff/PLE2502": "What reviewers see is not what runs (“Trojan Source”); remove these characters.",
+    "ruff/T100": "It stops the program for ever where nobody can answer; remove it.",
+    "zizmor/template-injection": (
+        "Whoever controls this value controls the script. Pass it through `env:` and quote the variable."
+    ),
+    "zizmor/dangerous-triggers": (
+        "It runs with the repository's secrets on code of strangers. Use `pull_request`, or never check out "
+        "the head here."
+    ),
+    "zizmor/unpinned-uses": (
+        "Its owner can change what this name points to at any time. Pin the full commit SHA, with the version "
+        "in a comment."
+    ),
+    "zizmor/excessive-permissions": "Name the permissions each job needs in a `permissions:` block.",
+    "zizmor/artipacked": (
+        "The token stays in .git/config, where a later step or an artifact can leak it. Set "
+        "`persist-credentials: false`."
+    ),
+    "zizmor/github-env": (
+        "Who controls what is written here controls the environment of all later steps. Use outputs instead."
+    ),
+    "zizmor/secrets-inherit": "The called workflow gets every secret. Pass only those it needs.",
+    "zizmor/bot-conditions": "`github.actor` can be spoofed. Check `github.event.pull_request.user.login`.",
+}
+
+# Replaces the tool's own sentence.
+INSTEAD = {
+    "bandit/B102": (
+        "exec() runs any text as code: if a user can influence it, so can they the program. Find a way without it."
+    ),
+    "bandit/B103": (
+        "These permissions let other accounts change or run the file. Give only what is needed, e.g. 0o600 or 0o755."
+    ),
+    "bandit/B104": (
+        "0.0.0.0 listens on all networks of the machine. Fine inside a container; otherwise bind to one address."
+    ),
+    "bandit/B108": (
+        "A fixed name in a shared temporary folder can be planted by another account. Use the tempfile module."
+    ),
+    "bandit/B110": "Every exception is swallowed here, also those nobody expected. Catch the one you mean, or log it.",
+    "bandit/B113": "Without a timeout this request can hang for ever, and the program with it. Pass timeout=.",
+    "bandit/B201": (
+        "With debug=True the error page lets visitors run code. Take it from the environment, off by default."
+    ),
+    "bandit/B202": "extractall() can write outside the target folder. Pass filter='data'.",
+    "bandit/B301": "Loading a pickle runs code its maker chose. For data that is not entirely your own use JSON.",
+    "bandit/B302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
+    "bandit/B306": (
+        "Between making up this name and opening it, another program can take it. Use tempfile.NamedTemporaryFile."
+    ),
+    "bandit/B307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
+    "bandit/B310": (
+        "urlopen also opens file: and custom schemes. If the address can come from outside, check that it is http(s)."
+    ),
+    "bandit/B323": "This context does not check certificates, so anybody on the way can read and change the traffic.",
+    "bandit/B324": (
+        "This hash is broken: collisions can be made. Use SHA-256; if it is not for security, say "
+        "usedforsecurity=False."
+    ),
+    "bandit/B501": (
+        "Certificates are not checked, so anybody on the way can read and change the traffic. Remove verify=False."
+    ),
+    "bandit/B506": "yaml.load can build any object, that is, run code from the document. Use yaml.safe_load.",
+    "bandit/B507": (
+        "Unknown host keys are accepted, so the server may be anybody. Load known hosts and use RejectPolicy."
+    ),
+    "bandit/B602": (
+        "The command goes through a shell, so any part that comes from outside can run other commands. Pass a "
+        "list and drop shell=True."
+    ),
+    "bandit/B604": "shell=True: any part of the command that comes from outside can run other commands.",
+    "bandit/B605": (
+        "The command goes through a shell, so any part that comes from outside can run other commands. Use "
+        "subprocess.run with a list."
+    ),
+    "bandit/B608": (
+        "This SQL is put together from text; a value from outside can change the statement. Use placeholders "
+        "of the driver."
+    ),
+    "bandit/B614": "torch.load unpickles, which runs code its maker chose. Pass weights_only=True.",
+    "bandit/B701": (
+        "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."
+    ),
+}
+
+
+def message(rule: str, said: str) -> str:
+    """The message of a finding: bounded, without invisible characters.
+
+    :param rule: full rule id.
+    :param said: the tool's own sentence.
+    """
+    if rule in INSTEAD:
+        return INSTEAD[rule]
+    flat = bounded(said).rstrip(" .")
+    return bounded(f"{flat}. {ADVICE[rule]}") if rule in ADVICE else flat + "."
+
+
+def of_rule(rule: str) -> str:
+    """What is said of every finding of a rule; empty where there are no words for it."""
+    return INSTEAD.get(rule) or ADVICE.get(rule, "")
+
+
+def bounded(text: str, limit: int = _LONGEST) -> str:
+    """One line of at most ``limit`` characters."""
+    flat = " ".join(visible(text[: 4 * limit]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -1,0 +1,181 @@
+"""Reads SARIF 2.1.0 that nobody vouches for: bounded, its paths kept inside the change, its texts made inert."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+from urllib.parse import unquote, urlsplit
+
+from agents.review.checks.rule_texts import bounded
+from domain.errors import ToolError
+from domain.review.findings import Category, Layer, RawFinding, Severity
+
+Table = dict[str, object]
+_MOST_RESULTS = 2000
+_SCORES = ((9.0, Severity.critical), (7.0, Severity.error), (4.0, Severity.warning))
+"""How GitHub understands ``security-severity``."""
+
+_SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
+
+
+class Said(NamedTuple):
+    """What a tool reported.
+
+    :param is_all: it ran and speaks of nothing it could not do, such as a file that it could not parse.
+    """
+
+    findings: tuple[RawFinding, ...] = ()
+    is_all: bool = True
+
+
+def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> Said:
+    """The findings of a SARIF document that lie in the files that were given to the tool.
+
+    :param document: standard output of the tool.
+    :param tool: first part of the rule ids.
+    :param lines: path → number of lines, of the files it was given.
+    :param root: the folder the tool believed it ran in; absolute paths below it are understood.
+    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
+    :raises ToolError: the document is not SARIF, or holds more than anybody could want to read.
+    """
+    try:
+        whole = _table({"document": json.loads(document)}, "document")
+    except (ValueError, RecursionError):
+        whole = dict[str, object]()
+    if not isinstance(whole.get("runs"), list):
+        raise ToolError(f"{tool} did not print SARIF 2.1.0.")
+    runs = _tables(whole, "runs")
+    results = [(run, result) for run in runs for result in _tables(run, "results")]
+    if len(results) > _MOST_RESULTS:
+        raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
+    found = (_finding(run, result, tool, lines, root) for run, result in results if not _is_suppressed(result, heeding))
+    return Said(tuple(finding for finding in found if finding is not None), bool(runs) and all(map(_went_well, runs)))
+
+
+def _went_well(run: Table) -> bool:
+    """SARIF 2.1.0, 3.20: ESLint, for one, reports a file that it cannot parse there, and nothing about its lines."""
+    for invocation in _tables(run, "invocations"):
+        told = (
+            *_tables(invocation, "toolExecutionNotifications"),
+            *_tables(invocation, "toolConfigurationNotifications"),
+        )
+        if invocation.get("executionSuccessful") is False or any(each.get("level") == "error" for each in told):
+            return False
+    return True
+
+
+def _is_suppressed(result: Table, heeding: bool) -> bool:
+    """SARIF 2.1.0, 3.35: ``inSource`` is a comment, ``external`` what the linter was told elsewhere."""
+    if heeding:
+        return bool(result.get("suppressions"))
+    return any(_text(each, "kind") == "external" for each in _tables(result, "suppressions"))
+
+
+def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], root: str) -> RawFinding | None:
+    """The finding of one result; None if it passed or is not about one of our files."""
+    if result.get("kind", "fail") not in ("fail", "open", "review"):
+        return None
+    physical = _table(next(iter(_tables(result, "locations")), dict[str, object]()), "physicalLocation")
+    path = _inside(_text(_table(physical, "artifactLocation"), "uri"), root)
+    if path not in lines:
+        return None
+    rule = _rule(run, result)
+    identifier = re.sub(r"[^\w.@/+-]", "-", _text(result, "ruleId") or _text(rule, "id") or "finding")[:80]
+    level = _text(result, "level") or _text(_table(rule, "defaultConfiguration"), "level")
+    first, last = _region(_table(physical, "region"), lines[path])
+    return RawFinding(
+        rule=f"{tool}/{identifier}",
+        category=_category(rule),
+        severity=_severity(run, result, rule, _SEVERITY.get(level, Severity.warning)),
+        confidence=0.8,
+        path=path,
+        line=first,
+        end_line=last,
+        message=bounded(_message(result, rule)) or identifier,
+        layer=Layer.static,
+        help_url=_web_address(_text(rule, "helpUri")),
+    )
+
+
+def _category(rule: Table) -> Category:
+    """Security if a tag says so; else the first tag that names one of ours."""
+    tags = _items(_table(rule, "properties"), "tags")
+    known = [Category(tag) for tag in tags if tag in Category.__members__]
+    return Category.security if Category.security in known else next(iter(known), Category.correctness)
+
+
+def _severity(run: Table, result: Table, rule: Table, said: Severity) -> Severity:
+    """As its level says, or graver where its ``security-severity`` is; Forge's own log says it in our words."""
+    ours = _text(_table(result, "properties"), "severity")
+    if _text(_table(_table(run, "tool"), "driver"), "name") == "Forge" and ours in Severity.__members__:
+        return Severity(ours)
+    try:
+        score = float(str(_table(rule, "properties").get("security-severity", "")))
+    except ValueError:
+        return said
+    scored = next((severity for least, severity in _SCORES if score >= least), Severity.info)
+    return max(said, scored, key=lambda severity: severity.rank)
+
+
+def _rule(run: Table, result: Table) -> Table:
+    rules = _tables(_table(_table(run, "tool"), "driver"), "rules")
+    index = result.get("ruleIndex")
+    if isinstance(index, int) and 0 <= index < len(rules):
+        return rules[index]
+    return next((rule for rule in rules if rule.get("id") == result.get("ruleId")), dict[str, object]())
+
+
+def _message(result: Table, rule: Table) -> str:
+    message = _table(result, "message")
+    if text := _text(message, "text"):
+        return text
+    template = _text(_table(_table(rule, "messageStrings"), _text(message, "id")), "text")
+    arguments = [str(argument) for argument in _items(message, "arguments")]
+
+    def argument(match: re.Match[str]) -> str:
+        return arguments[int(match[1])] if int(match[1]) < len(arguments) else ""
+
+    return re.sub(r"\{(\d{1,2})\}", argument, template)
+
+
+def _region(region: Table, count: int) -> tuple[int | None, int | None]:
+    first, last = region.get("startLine"), region.get("endLine")
+    if not isinstance(first, int):
+        return None, None
+    start = min(max(first, 1), count)
+    return start, min(max(last if isinstance(last, int) else start, start), count)
+
+
+def _inside(uri: str, root: str) -> str:
+    """The path a URI names, relative to ``root``. Whether it is one of ours is for the caller to look up."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    if parts.scheme not in ("", "file"):
+        return ""
+    return unquote(parts.path).removeprefix(root.rstrip("/") + "/").removeprefix("./")
+
+
+def _web_address(uri: str) -> str | None:
+    fits = len(uri) <= 300 and re.fullmatch(r"https://[\w.-]+(/[\w./#?=&%+~:-]*)?", uri)
+    return uri if fits else None
+
+
+def _table(parent: Table, key: str) -> Table:
+    value = parent.get(key)
+    return cast(Table, value) if isinstance(value, dict) else {}
+
+
+def _items(parent: Table, key: str) -> list[object]:
+    value = parent.get(key)
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _tables(parent: Table, key: str) -> list[Table]:
+    return [cast(Table, item) for item in _items(parent, key) if isinstance(item, dict)]
+
+
+def _text(parent: Table, key: str) -> str:
+    value = parent.get(key)
+    return value if isinstance(value, str) else ""

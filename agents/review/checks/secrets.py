@@ -1,0 +1,204 @@
+"""Finds credentials in added lines: by their shape, and guessed from the name of a variable.
+
+The shapes are in ``domain/text/credential_shapes``.
+
+Entropy detectors are left out: on real changes they mostly report hashes, ids and test data. What is found never
+leaves this module; a hit says where and of what kind.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from detect_secrets.filters import heuristic
+from detect_secrets.plugins.jwt import JwtTokenDetector
+from detect_secrets.plugins.keyword import (
+    CONFIG_DENYLIST_REGEX_TO_GROUP,
+    QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP,
+    REGEX_BY_FILETYPE,
+)
+from detect_secrets.util.filetype import determine_file_type
+
+from agents.review.checks.paths import is_configuration, is_machine_made, is_test_or_document
+from domain.text.credential_shapes import (
+    NAMED_HINTS,
+    SHAPES,
+    Shape,
+    credential_name,
+    is_about,
+    is_credential,
+    is_placeholder,
+)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head.
+
+    ``mark`` is the same where the same credential is: sixteen bits of its digest, too few to find it by.
+    """
+
+    kind: str
+    line: int
+    mark: str
+
+
+FORMATS = tuple(shape for shape in SHAPES if shape.rule)
+"""The credentials that are told by their shape: every one that is masked and named by a rule."""
+_WINDOW, _OVERLAP = 5000, 500
+_KEYWORD_LINE = 500
+_BASIC = re.compile(
+    r"[a-z][a-z0-9+.-]{0,20}://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE
+)
+_LOCAL = re.compile(
+    r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)"
+)
+_KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
+
+
+def scan(
+    path: str, added: Sequence[tuple[int, str]], removed: Sequence[str], headers: Sequence[tuple[int, str]] = ()
+) -> list[Hit]:
+    """Credentials in the added lines of one file, at most one of each kind per line.
+
+    A comment that allows them (``pragma: allowlist secret``, ``gitleaks:allow``) means nothing here: whoever adds the
+    credential would add it, too.
+
+    :param path: path at head; tests, documents and generated files are judged more mildly.
+    :param added: (1-based line at head, text) from the top of the file.
+    :param removed: lines the change takes out of this file: what stood there already is not reported again.
+    :param headers: unchanged lines that name a private key, numbered as ``added``: the key below may be another.
+    """
+    known = "\n".join(removed)
+    found: dict[tuple[str, int], list[str]] = {}
+    for kind, line, value in (*_found(path, added), *_private_keys(added, headers, known)):
+        if not value or value not in known:
+            found.setdefault((kind, line), []).append(value)
+    hits = [Hit(kind, line, _mark(values)) for (kind, line), values in found.items()]
+    lines_with_format = {hit.line for hit in hits if hit.kind not in ("keyword", "basic-auth", "aws-secret-key")}
+    return [hit for hit in hits if hit.kind != "keyword" or hit.line not in lines_with_format]
+
+
+def _mark(values: Iterable[str]) -> str:
+    """Letters only: numbers do not count in what follows a finding."""
+    digest = hashlib.sha256("\0".join(sorted(set(values))).encode("utf-8", "surrogateescape")).digest()
+    return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
+
+
+def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+    """(kind, line, value) of everything that may be a credential."""
+    mild = is_test_or_document(path)
+    pieces = [(line, piece) for line, text in added for piece in _windows(text)]
+    lowered = [piece.lower() for _, piece in pieces]
+    everything = "\n".join(lowered)
+    for entry in FORMATS:
+        hints = [hint for hint in entry.hints if hint in everything]
+        if not hints or (mild and entry.rule == "jwt"):
+            continue
+        for (line, piece), low in zip(pieces, lowered, strict=True):
+            if any(hint in low for hint in hints) or entry.rule == "discord-token":
+                yield from ((entry.rule, line, value) for value in _matches(entry, piece))
+    if mild:
+        return
+    if "://" in everything:
+        yield from (("basic-auth", line, value) for line, piece in pieces for value in _url_passwords(piece))
+    if not is_machine_made(path) and any(word in everything for word in NAMED_HINTS):
+        for line, text in added:
+            if len(text) <= _KEYWORD_LINE:
+                yield from (("keyword", line, value) for value in _assigned(path, text))
+
+
+def _windows(text: str) -> Iterator[str]:
+    """A line in overlapping pieces, so that no expression meets a very long one."""
+    if len(text) <= _WINDOW:
+        yield text
+        return
+    for start in range(0, len(text), _WINDOW - _OVERLAP):
+        yield text[start : start + _WINDOW]
+
+
+def _matches(shape: Shape, piece: str) -> Iterator[str]:
+    for match in shape.expression.finditer(piece):
+        value = shape.of(match)
+        if not value or (shape.exact is not None and not shape.exact.match(value)):
+            continue
+        if shape.rule == "jwt" and (value.count(".") < 2 or not JwtTokenDetector.is_formally_valid(value)):
+            continue
+        if _looks_random(value):
+            yield value
+
+
+def _looks_random(value: str) -> bool:
+    """Whether a value with the shape of a token is more than an example of that shape."""
+    if re.search(r"example|xxxx|0000|1234567890|abcdefgh|placeholder|your[-_]|replace", value, re.IGNORECASE):
+        return False
+    return len(set(value[4:])) >= 8
+
+
+def _private_keys(
+    added: Sequence[tuple[int, str]], headers: Sequence[tuple[int, str]], known: str
+) -> Iterator[tuple[str, int, str]]:
+    """A header counts only with new key material behind it: code that looks for headers is not a key."""
+    texts = dict(added)
+    for line, text in (*added, *headers):
+        begin = _KEY_BEGIN.search(text) if "PRIVATE KEY" in text else None
+        if begin is None:
+            continue
+        is_new = line in texts
+        behind = [(line, text[begin.end() :])] if is_new else []
+        behind += [(number, texts[number]) for number in range(line + 1, line + 5) if number in texts]
+        for number, run in ((number, run) for number, other in behind for run in _key_runs(other, alone=not is_new)):
+            if len(set(run)) >= 16 and run not in known:
+                yield "private-key", line if is_new else number, run
+                break
+
+
+def _key_runs(text: str, *, alone: bool) -> list[str]:
+    """What may be material of a key in a line; ``alone``: only if there is nothing beside it but how it is quoted."""
+    if not alone:
+        return _KEY_BODY.findall(text)
+    bare = text.strip(" \t\r\"'`+,;()").removesuffix("\\n").removesuffix("\\r")
+    return [bare] if _KEY_BODY.fullmatch(bare) else []
+
+
+def _url_passwords(piece: str) -> Iterator[str]:
+    for match in _BASIC.finditer(piece):
+        user, password, host = match.groups()
+        if len(password) < 6 or password.lower() == user.lower() or _LOCAL.match(host.lower()):
+            continue
+        if not is_placeholder(password) and "{" not in password and "$" not in password[:1]:
+            yield password
+
+
+def _assigned(path: str, text: str) -> Iterator[str]:
+    """Values given to a variable whose name says that it is a credential."""
+    if not credential_name(text) or heuristic.is_indirect_reference(text):
+        return
+    expressions = (
+        CONFIG_DENYLIST_REGEX_TO_GROUP if is_configuration(path) else REGEX_BY_FILETYPE.get(determine_file_type(path))
+    )
+    for expression, group in (expressions or QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP).items():
+        for match in expression.finditer(text):
+            value = match[group].strip()
+            if not _is_of_another(match, group) and is_credential(value) and not _is_made_up(value):
+                yield value
+
+
+def _is_of_another(match: re.Match[str], group: int) -> bool:
+    """Whether the name beside a value says that it is not the credential itself, e.g. ``secret_name``."""
+    text, start = match.string, match.start()
+    beside = (
+        text[start : match.start(group)] if start < match.start(group) - 1 else text[match.end(group) : match.end()]
+    )
+    name = credential_name(beside)
+    return not name or is_about(name)
+
+
+def _is_made_up(value: str) -> bool:
+    return (
+        heuristic.is_potential_uuid(value)
+        or heuristic.is_sequential_string(value)
+        or heuristic.is_templated_secret(value)
+    )

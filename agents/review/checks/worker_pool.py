@@ -1,0 +1,67 @@
+"""Gives the files of a review to the warm workers one by one, within the time one tool may take."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from domain.errors import ToolError
+from workspace.sandbox.worker_pool import WorkerPool
+
+Piece = TypeVar("Piece")
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Workers and time for one tool.
+
+    :param seconds: what all its pieces together may take, time spent waiting for a worker excluded.
+    :param piece: what one piece may take.
+    """
+
+    pool: WorkerPool
+    seconds: float = 30.0
+    piece: float = 10.0
+
+
+async def each(
+    pieces: Sequence[Piece],
+    request: Callable[[Piece], JsonValue],
+    name: Callable[[Piece], str],
+    job: str,
+    shift: Shift,
+) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
+    """Do a job on every piece.
+
+    :param request: what the worker is sent for a piece; :param name: how the problem names it.
+    :returns: the answers in the order of ``pieces``, and what failed, if anything did.
+    """
+    spent = 0.0
+    failed: dict[str, list[str]] = {}
+    turn = asyncio.Semaphore(shift.pool.size)
+
+    async def one(piece: Piece) -> tuple[Piece, JsonValue] | None:
+        nonlocal spent
+        async with turn:
+            if spent >= shift.seconds:
+                failed.setdefault(f"Stopped after {shift.seconds:g} seconds", []).append(name(piece))
+                return None
+            started = time.monotonic()
+            try:
+                return piece, await shift.pool.call(job, request(piece), min(shift.piece, shift.seconds))
+            except ToolError as error:
+                spent += time.monotonic() - started
+                failed.setdefault(error.message.rstrip("."), []).append(name(piece))
+                return None
+
+    answers = await asyncio.gather(*map(one, pieces))
+    problem = " ".join(f"{why} ({_some(names)})." for why, names in failed.items())
+    return [answer for answer in answers if answer is not None], problem or None
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -1,0 +1,113 @@
+"""Layer 2 for GitHub workflows and actions: zizmor, offline, on both versions at once."""
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.review.checks.inputs import BASE, HEAD, Subject, ToolReport, can_be_written
+from agents.review.checks.rule_texts import bounded, message
+from domain.errors import ToolError
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from workspace.sandbox.sandbox import Command, Sandbox, tool_path
+
+_WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
+_CONFIDENCE = {"High": 0.95, "Medium": 0.75}
+_SEVERITY = {"High": Severity.warning, "Medium": Severity.warning, "Low": Severity.info}
+# Many teams accept these knowingly: said, but never a reason to ask for changes.
+_MILD = {"excessive-permissions": Severity.info, "unpinned-uses": Severity.warning, "secrets-inherit": Severity.info}
+_COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
+_MOST_PRINTED = 4 << 20  # bytes
+_GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
+
+
+def is_workflow(path: str) -> bool:
+    """Whether zizmor knows what to do with a file."""
+    return _WORKFLOW.search(path) is not None
+
+
+async def check(
+    files: Sequence[Subject], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
+    """Audit both versions of the files that are written below ``folder``, at a sandbox level.
+
+    :param heeding: whether comments that silence zizmor count.
+    :raises ToolError: zizmor could not do its work.
+    """
+    known = {file.path: file for file in files if can_be_written(file.path)}
+    if not known:
+        return ToolReport()
+    argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes")
+    silenced = () if heeding else ("--no-ignores",)
+    options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
+    wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
+    done = await sandbox.run(Command(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
+    if not done.stdout.is_complete:
+        raise ToolError("zizmor reported more than can be taken in.")
+    if done.status is None:
+        raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
+    if done.status != 0:
+        raise ToolError(f"zizmor failed: {bounded(done.stderr.data.decode(errors='replace'), 200)}")
+    try:
+        found = await asyncio.to_thread(_read, done.stdout.data, known, heeding)
+    except (ValueError, KeyError, TypeError, StopIteration) as error:
+        raise ToolError("zizmor's answer could not be read.") from error
+    sides = [pair for pair in found if pair is not None]
+    return ToolReport(
+        head=tuple(finding for side, finding in sides if side == HEAD),
+        base=tuple(finding for side, finding in sides if side == BASE),
+        files=len(known),
+        read=_audited(done.stderr.data.decode(errors="replace")) & known.keys(),
+    )
+
+
+def _audited(said: str) -> frozenset[str]:
+    """The paths at head that zizmor says it has audited: it passes over a file that it cannot parse."""
+    return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
+
+
+def _read(printed: bytes, known: dict[str, Subject], heeding: bool) -> list[tuple[str, RawFinding] | None]:
+    return [_finding(entry, known) for entry in json.loads(printed) if not (heeding and entry["ignored"])]
+
+
+def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, RawFinding] | None:
+    determined = entry["determinations"]
+    primary = next(place for place in entry["locations"] if place["symbolic"]["kind"] == "Primary")
+    side, _, path = primary["symbolic"]["key"]["Local"]["verbatim_path"].removeprefix("./").partition("/")
+    file = known.get(path)
+    severity = _severity(entry["ident"], determined, primary["concrete"]["feature"])
+    if file is None or severity is None:
+        return None
+    lines = len(file.head_lines if side == HEAD else file.base_lines)
+    location = primary["concrete"]["location"]
+    first = min(location["start_point"]["row"] + 1, lines)
+    last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
+    rule = f"zizmor/{entry['ident']}"
+    said = f"{entry['desc'].capitalize()}: {primary['symbolic']['annotation']}"
+    return side, RawFinding(
+        rule=rule,
+        category=Category.security,
+        severity=severity,
+        confidence=_CONFIDENCE[determined["confidence"]],
+        path=path,
+        line=first,
+        end_line=min(max(last, first), lines),
+        message=message(rule, said),
+        layer=Layer.security,
+        help_url=entry["url"],
+    )
+
+
+def _severity(rule: str, determined: dict[str, Any], feature: str) -> Severity | None:
+    """Our severity; None for what is not worth anybody's time."""
+    if determined["persona"] != "Regular" or determined["confidence"] not in _CONFIDENCE:
+        return None
+    if rule == "unpinned-uses" and (_GITHUBS_OWN.search(feature) or re.match(r"[\"']?(actions|github)/", feature)):
+        return None
+    if rule in _MILD:
+        return _MILD[rule]
+    if determined["severity"] == "High" and determined["confidence"] == "High":
+        return Severity.error
+    return _SEVERITY.get(determined["severity"])

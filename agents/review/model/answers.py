@@ -1,0 +1,216 @@
+"""Turns a model's answer into findings: only of the closed list, only where the diff is, only what it really saw."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+
+from agents.llm.ask import Answer
+from agents.review.model.questions import Earlier, ReviewQuestion, without_hidden
+from agents.review.model.rendering import LONGEST_LINE, Redact, legible
+from agents.review.model.rules import RULES, RuleName, severity
+from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.findings import Fix, Layer, RawFinding, Severity
+from domain.text.escaping import visible
+
+MOST = 5  # findings of one answer that are kept
+LEAST_SURE = 0.6
+_NEAR = 30  # lines within which a quoted line is looked for
+_LONGEST_RANGE = 20
+_LONGEST_FIX = 40
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
+_NUMBERED = re.compile(r"^\d+[+ ]")
+
+
+class Claim(BaseModel):
+    """One finding as the model states it."""
+
+    rule: RuleName
+    path: str
+    line: int
+    end_line: int
+    quote: str
+    message: str
+    severity: Severity
+    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+    replacement: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
+
+
+class EarlierVerdict(BaseModel):
+    """Whether an earlier finding is gone."""
+
+    id: str
+    gone: bool
+
+
+_CLAIM = TypeAdapter(Claim)
+
+
+def _readable(value: Any) -> Any:
+    """The claims that follow the rules; a list in which none does is a mistake of the model."""
+    if not isinstance(value, list):
+        return value
+    items = cast(list[Any], value)
+    kept = [item for item in items if _is_claim(item)]
+    return kept or items
+
+
+def _is_claim(item: Any) -> bool:
+    try:
+        _CLAIM.validate_python(item)
+    except ValidationError:
+        return False
+    return True
+
+
+class Report(BaseModel):
+    """What the model hands in."""
+
+    findings: Annotated[list[Claim], BeforeValidator(_readable)]
+    earlier: list[EarlierVerdict] = []
+
+
+def findings_of(
+    answer: Answer,
+    question: ReviewQuestion,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding] = (),
+    *,
+    redact: Redact,
+) -> tuple[RawFinding, ...]:
+    """The findings of an answer that hold: a few, anchored, not said before.
+
+    :param found: findings of layers 1 and 2, and of layer 3 that stand already.
+    """
+    if answer.value is None:
+        return ()
+    claims = Report.model_validate(answer.value).findings
+    placed = [_finding(claim, question, change, versions, redact) for claim in claims]
+    known = [*found, *map(_as_finding, question.earlier)]
+    kept: list[RawFinding] = []
+    for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.weight):
+        if not any(_repeats(finding, other) for other in (*known, *kept)):
+            kept.append(finding)
+    return tuple(kept[:MOST])
+
+
+def rechecked(answer: Answer, question: ReviewQuestion) -> dict[str, bool]:
+    """Id of each earlier finding the question asked about → whether it is gone; without a clear word it is not."""
+    said = {} if answer.value is None else {item.id: item.gone for item in Report.model_validate(answer.value).earlier}
+    return {item.id: said.get(item.id, False) for item in question.earlier}
+
+
+def _finding(
+    claim: Claim, question: ReviewQuestion, change: Change, versions: Mapping[str, FileVersions], redact: Redact
+) -> RawFinding | None:
+    """The claim as a finding; None if it does not hold."""
+    file, version = change.file(claim.path), versions.get(claim.path)
+    message = redact(_said(claim.message))
+    if file is None or version is None or version.head is None or claim.confidence < LEAST_SURE or not message:
+        return None
+    head = version.head.decode(errors="replace").split("\n")
+    line = anchor(claim, head, question.lines.get(claim.path, ()))
+    if line is None:
+        return None
+    end = _end(file, line, line + max(0, claim.end_line - claim.line))
+    return RawFinding(
+        rule=claim.rule,
+        category=RULES[claim.rule].category,
+        severity=severity(claim.rule, claim.severity, claim.confidence),
+        confidence=claim.confidence,
+        path=claim.path,
+        line=line,
+        end_line=end,
+        message=message,
+        fix=_fix(claim, file, head, line, redact),
+        layer=Layer.model,
+    )
+
+
+def anchor(claim: Claim, head: Sequence[str], lines: Sequence[int]) -> int | None:
+    """The head line a claim is about: where it says if the quote is there, else the only place nearby that has it.
+
+    :param lines: those the model was shown as part of the diff.
+    """
+    quote = _squashed(next((line for line in claim.quote.split("\n") if line.strip()), ""))
+    bare = _NUMBERED.sub("", quote)
+    wanted = {text for text in (quote, bare, bare.removeprefix("+").strip()) if text}
+    if not wanted:
+        return None
+    if claim.line in lines and _holds(head, claim.line, wanted):
+        return claim.line
+    near = [
+        n for n in lines if abs(n - claim.line) <= _NEAR and 0 < n <= len(head) and _squashed(head[n - 1]) in wanted
+    ]
+    return near[0] if len(near) == 1 else None
+
+
+def _holds(head: Sequence[str], number: int, wanted: set[str]) -> bool:
+    """Whether a line is the quoted one, or the quote is a good part of it."""
+    if not 0 < number <= len(head):
+        return False
+    text = _squashed(head[number - 1])
+    return text in wanted or any(len(part) >= 12 and part in text for part in wanted)
+
+
+def _end(file: FileChange, line: int, end: int) -> int:
+    """The last line of a range that stays in one hunk."""
+    end = min(end, line + _LONGEST_RANGE)
+    while end > line and not file.can_be_commented(line, end):
+        end -= 1
+    return end
+
+
+def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
+    """The replacement, if it fits exactly what it replaces and brings nothing suspicious."""
+    end = line + max(0, claim.end_line - claim.line)
+    new = (claim.replacement or "").rstrip("\n")
+    old = "\n".join(head[line - 1 : end])
+    if not new.strip() or new == old or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
+        return None
+    foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
+    if foreign or visible(new) != new or redact(new) != new or _indentation(new) != _indentation(old):
+        return None
+    return Fix(start_line=line, end_line=end, replacement=new)
+
+
+def _said(message: str) -> str:
+    """The message as plain prose: no markup, no addresses a reader might follow, a few sentences."""
+    text = _ADDRESS.sub("(address left out)", without_hidden(message[:4000]))
+    return text if len(text) <= 500 else text[:499].rsplit(" ", 1)[0] + "…"
+
+
+def _repeats(finding: RawFinding, other: RawFinding) -> bool:
+    """Whether two findings are about the same lines and the same matter."""
+    if finding.path != other.path or finding.line is None or other.line is None:
+        return False
+    reach = 2 if other.layer is Layer.model else 0
+    same_place = other.line - reach <= (finding.end_line or finding.line) and finding.line <= (
+        (other.end_line or other.line) + reach
+    )
+    return same_place and (finding.category is other.category or finding.rule == other.rule)
+
+
+def _as_finding(earlier: Earlier) -> RawFinding:
+    rule = RULES.get(earlier.rule)
+    return RawFinding(
+        rule=earlier.rule,
+        category=RULES["model/logic-error"].category if rule is None else rule.category,
+        severity=Severity.info,
+        confidence=1,
+        path=earlier.path,
+        line=earlier.line,
+        message=earlier.message,
+        layer=Layer.model,
+    )
+
+
+def _squashed(text: str) -> str:
+    return " ".join(legible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
+
+
+def _indentation(text: str) -> str:
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]

@@ -1,0 +1,243 @@
+"""What a model is asked to read: which files, in which parts, with how much around them, and what is left out."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agents.llm.tokens import estimate
+from agents.review.model.rendering import LONGEST_LINE, Redact, Shown, render
+from domain.globs import matches
+from domain.paths import is_data, is_document, is_lock, is_test
+from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, NotLookedAt
+from domain.text.credential_shapes import key_lines
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a model is given to read, in tokens as `agents.llm.tokens.estimate` counts them.
+
+    :param question: of one question; several small files share one, a larger file is split between its hunks.
+    :param questions: at most, per review (SPEC S2: ten calls for the phase, the second look and a repair included).
+    :param context: share of a file's own diff that context around it may cost beyond the diff.
+    :param least_context: what all files together may have on top of that, so that a small change is understood.
+    """
+
+    question: int = 12_000
+    questions: int = 7
+    context: float = 0.2
+    least_context: int = 500
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What will be read, in groups of one question each, and what will not."""
+
+    groups: tuple[tuple[Shown, ...], ...]
+    not_read: tuple[NotLookedAt, ...]
+
+
+def plan(
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    *,
+    withheld: Mapping[str, Collection[int]],
+    never_send: Sequence[str],
+    redact: Redact,
+    size: Size,
+) -> Reading:
+    """Choose what is read. Files that matter more come first; neighbours share a question.
+
+    :param withheld: path → head lines that hold credentials.
+    :param never_send: glob patterns of files whose content must not leave.
+    """
+    left_out = [
+        NotLookedAt(path=file.path, reason=reason)
+        for file in change.files
+        if (reason := _skipped(file, never_send, runs=file.path in change.running))
+    ]
+    skipped = {entry.path for entry in left_out}
+    files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
+
+    def parts_of(file: FileChange, brief: bool) -> list[Shown]:
+        allowance = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
+        most = size.question - allowance - 100
+        hidden = withheld.get(file.path, ())
+        return list(_parts(file, versions.get(file.path), hidden, redact, allowance, most, brief))
+
+    groups, too_large = _filled(files, partial(parts_of, brief=False), size)
+    if too_large:
+        groups, too_large = _filled(files, partial(parts_of, brief=True), size)
+    return Reading(tuple(tuple(group) for group in groups), (*left_out, *too_large))
+
+
+def _filled(
+    files: Sequence[FileChange], parts_of: Callable[[FileChange], list[Shown]], size: Size
+) -> tuple[list[list[Shown]], list[NotLookedAt]]:
+    """As many files as fit, in groups of one question each, and those that do not."""
+    room = size.question * size.questions
+    groups: list[list[Shown]] = []
+    left_out: list[NotLookedAt] = []
+    for file in files:
+        parts = parts_of(file)
+        wanted = sum(part.tokens for part in parts)
+        tried = _packed(groups, parts, size.question)
+        if wanted > room or len(tried) > size.questions:
+            reason = "too large for the model's budget of this review"
+            left_out.append(NotLookedAt(path=file.path, reason=reason, matters=True))
+            continue
+        groups, room = tried, room - wanted
+    return groups, left_out
+
+
+def narrowed(change: Change, since: Change, read: Collection[str]) -> Change:
+    """The change without hunks that were the same at the last reviewed head, as far as they were read there.
+
+    :param since: the difference between the last reviewed head and this one.
+    :param read: paths of which everything was read by then; of the others nothing is left out.
+    """
+    kept = (_touched(file, since.file(file.path)) if file.path in read else file for file in change.files)
+    return change.model_copy(update={"files": tuple(file for file in kept if file is not None)})
+
+
+def now_at(since: FileChange, line: int) -> int:
+    """About where a line of the last reviewed head stands now: the first line of what replaced it, if it was changed.
+
+    :param since: how its file changed between that head and this one.
+    """
+    unchanged = since.head_line(line)
+    if unchanged is not None:
+        return unchanged
+    for hunk in since.hunks:
+        at = hunk.new_start
+        for old, new, _ in hunk.numbered():
+            if old is not None and new is not None:
+                at = new + 1
+            if old == line:
+                return at
+    return line
+
+
+def _touched(file: FileChange, since: FileChange | None) -> FileChange | None:
+    if since is None:
+        return None
+    spans = [span for hunk in since.hunks for span in _spans(hunk)]
+    hunks = tuple(hunk for hunk in file.hunks if any(_meet(hunk, span) for span in spans))
+    return file.model_copy(update={"hunks": hunks}) if hunks else None
+
+
+def _spans(hunk: Hunk) -> Iterator[tuple[int, int]]:
+    """Head lines at which a hunk changes something; for removed lines the ones on either side."""
+    at = hunk.new_start
+    for _, new, _ in hunk.numbered():
+        if new is None:
+            yield at - 1, at
+        else:
+            at = new + 1
+    for old, new, _ in hunk.numbered():
+        if old is None and new is not None:
+            yield new, new
+
+
+def _meet(hunk: Hunk, span: tuple[int, int]) -> bool:
+    return span[0] < hunk.new_start + max(hunk.new_length, 1) and hunk.new_start <= span[1]
+
+
+def _skipped(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
+    """Why the model does not get a file to read.
+
+    :param runs: it brings something that may run, whatever its name says.
+    """
+    if matches(file.path, never_send) or (file.old_path and matches(file.old_path, never_send)):
+        return "not sent to a model (review.never_send)"
+    if file.status is ChangeStatus.deleted:
+        return "deleted"
+    if not file.hunks:
+        return "no line of it changed"
+    if not runs and is_document(file.path):
+        return "text, which the model does not review"
+    if not runs and (is_data(file.path) or is_lock(file.path)):
+        return "data, which the model does not review"
+    return None
+
+
+def _priority(file: FileChange) -> tuple[bool, str]:
+    return is_test(file.path), file.path
+
+
+def _packed(groups: Sequence[Sequence[Shown]], parts: Sequence[Shown], most: int) -> list[list[Shown]]:
+    """The groups with more parts: in the last group as long as they fit, in new ones after that."""
+    packed = [list(group) for group in groups]
+    for part in parts:
+        if packed and sum(shown.tokens for shown in packed[-1]) + part.tokens <= most:
+            packed[-1].append(part)
+        else:
+            packed.append([part])
+    return packed
+
+
+def _parts(
+    file: FileChange,
+    found: FileVersions | None,
+    withheld: Collection[int],
+    redact: Redact,
+    allowance: int,
+    most: int,
+    brief: bool,
+) -> Iterator[Shown]:
+    """A file as one part, or as several that fit into a question each.
+
+    :param allowance: tokens of context for the whole file.
+    :param most: tokens of the diff's own lines in one part.
+    :param brief: of a long run of removed lines only the beginning is shown.
+    """
+    head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
+    hidden = {*withheld, *key_lines(head or ())}
+    own = sum(map(_weight, file.hunks))
+    for hunks in _bundles([piece for hunk in file.hunks for piece in _pieces(hunk, most)], most):
+        share = allowance * sum(map(_weight, hunks)) // max(own, 1)
+        yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, brief=brief)
+
+
+def _bundles(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
+    """Hunks in runs that together stay below so many tokens."""
+    run: list[Hunk] = []
+    for hunk in hunks:
+        if run and sum(map(_weight, run)) + _weight(hunk) > most:
+            yield run
+            run = []
+        run.append(hunk)
+    if run:
+        yield run
+
+
+def _pieces(hunk: Hunk, most: int) -> Iterator[Hunk]:
+    """A hunk, cut where it is too long for one question."""
+    old, new, start = hunk.old_start, hunk.new_start, 0
+    weight = 0
+    for index, line in enumerate(hunk.lines):
+        cost = _line_weight(line)
+        if weight + cost > most and index > start:
+            piece = _cut(hunk, old, new, start, index)
+            yield piece
+            old, new, start, weight = old + piece.old_length, new + piece.new_length, index, 0
+        weight += cost
+    yield hunk if start == 0 else _cut(hunk, old, new, start, len(hunk.lines))
+
+
+def _cut(hunk: Hunk, old: int, new: int, start: int, end: int) -> Hunk:
+    lines = hunk.lines[start:end]
+    return Hunk(
+        old_start=old,
+        old_length=sum(line[:1] != "+" for line in lines),
+        new_start=new,
+        new_length=sum(line[:1] != "-" for line in lines),
+        lines=lines,
+    )
+
+
+def _weight(hunk: Hunk) -> int:
+    return sum(map(_line_weight, hunk.lines))
+
+
+def _line_weight(line: str) -> int:
+    return estimate(line[:LONGEST_LINE]) + 2  # its number

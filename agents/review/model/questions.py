@@ -1,0 +1,211 @@
+"""The questions of layer 3: the diff with line numbers, framed as data, and the findings of earlier reviews."""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.llm.ask import Question
+from agents.prompts import prompt
+from agents.review.model.file_selection import Reading, Size, plan
+from agents.review.model.rendering import Redact, Shown, clean, excerpt, safe
+from domain.globs import matches
+from domain.review.changes import Change, FileVersions, NotLookedAt
+from domain.review.findings import RawFinding
+from domain.text.escaping import visible
+
+_MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that they are not said again
+_AROUND = 5  # lines around an earlier finding
+_COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
+_CREDENTIAL = re.compile(r"secret/.*|docker/secret-in-image|(ruff|bandit)/[SB]10[567]")
+_IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
+
+
+class Intent(BaseModel):
+    """What the pull request says about itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str = ""
+    body: str = ""
+
+
+NO_INTENT = Intent()
+USUAL = Size()
+
+
+class Earlier(BaseModel):
+    """A finding of layer 3 that an earlier review posted and that may be gone.
+
+    :param line: where it stands at this head; None if its line is gone.
+    :param before: the code it was about, as it was.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    rule: str
+    path: str
+    line: int | None
+    message: str
+    before: str
+
+
+class ReviewQuestion(Question):
+    """A question for findings.
+
+    :param lines: path → head lines on which a finding may stand.
+    :param cut: paths of which an added or removed line is not shown, or not to its end.
+    :param earlier: findings it must judge again.
+    """
+
+    lines: dict[str, tuple[int, ...]]
+    cut: tuple[str, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+
+
+class Plan(BaseModel):
+    """All questions about a change, and what no question is about. JSON-able, and the same for the same change."""
+
+    model_config = ConfigDict(frozen=True)
+
+    questions: tuple[ReviewQuestion, ...]
+    not_read: tuple[NotLookedAt, ...]
+
+
+def questions(
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding] = (),
+    *,
+    intent: Intent = NO_INTENT,
+    earlier: Sequence[Earlier] = (),
+    never_send: Sequence[str] = (),
+    redact: Redact,
+    size: Size = USUAL,
+) -> Plan:
+    """The questions about a change: one if it is small.
+
+    :param change: what is looked at; on a push only what is new (see `reading.narrowed`).
+    :param versions: path at head → both versions of the changed files.
+    :param found: what layers 1 and 2 found: it is not to be said again, and lines with credentials are withheld.
+    :param earlier: findings of layer 3 on lines that changed since.
+    :param never_send: glob patterns of files whose content must not leave.
+    :param redact: takes credentials out of a text.
+    """
+    withheld = withheld_lines(found)
+    reading = plan(change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size)
+    again = _assigned(reading, [item for item in earlier if not matches(item.path, never_send)])
+    groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
+    asked = tuple(
+        _question(index, len(groups), group, again[index], change, versions, found, withheld, intent, redact)
+        for index, group in enumerate(groups)
+    )
+    return Plan(questions=asked, not_read=reading.not_read)
+
+
+def framed(content: str) -> str:
+    """Content as data: between two marks that nobody could know when writing it."""
+    mark = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return f"BEGIN {mark}\n{content}\nEND {mark}"
+
+
+def plain(text: str, limit: int) -> str:
+    """A stranger's Markdown as one line: no comments, no tags, no images with their texts, nothing hidden."""
+    return without_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
+
+
+def without_hidden(text: str) -> str:
+    """The text as one line, without what a page would not show: comments, texts of images, invisible characters."""
+    return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", visible(text))).split())
+
+
+def _question(
+    index: int,
+    count: int,
+    group: Sequence[Shown],
+    earlier: Sequence[Earlier],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding],
+    withheld: Mapping[str, Collection[int]],
+    intent: Intent,
+    redact: Redact,
+) -> ReviewQuestion:
+    paths = {shown.path for shown in group}
+    parts = [
+        *_about(intent, redact),
+        *(shown.text for shown in group),
+        *_reported([finding for finding in found if finding.path in paths], redact),
+        *(_again(item, change, versions, withheld, redact) for item in earlier),
+    ]
+    lines: dict[str, tuple[int, ...]] = {}
+    for shown in group:
+        lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
+    return ReviewQuestion(
+        key=f"model review {index + 1} of {count}",
+        instructions=prompt("review"),
+        content=framed("\n".join(parts)),
+        lines=lines,
+        cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
+        earlier=tuple(earlier),
+    )
+
+
+def _about(intent: Intent, redact: Redact) -> list[str]:
+    said = [redact(plain(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
+    return [f"The author says: {' — '.join(filter(None, said))}"] if any(said) else []
+
+
+def _reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
+    listed = [f"{clean(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
+    return ["== already reported", *map(redact, listed)] if listed else []
+
+
+def _again(
+    item: Earlier,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    withheld: Mapping[str, Collection[int]],
+    redact: Redact,
+) -> str:
+    now = "(the lines are gone)"
+    version, file = versions.get(item.path), change.file(item.path)
+    if item.line is not None and version is not None and version.head is not None:
+        head = version.head.decode(errors="replace").split("\n")
+        around = range(item.line - _AROUND, item.line + _AROUND + 1)
+        lines = excerpt(head, around, file)
+        now = "\n".join(safe(lines, withheld.get(item.path, ()), redact))
+    before = "\n".join(redact(visible(line)) for line in item.before.split("\n")[:20])
+    return "\n".join(
+        [f"== earlier finding {item.id}", redact(item.message), "Code then:", before, f"Now {clean(item.path)}:", now]
+    )
+
+
+def _assigned(reading: Reading, earlier: Sequence[Earlier]) -> list[list[Earlier]]:
+    """Earlier findings for each group: the one that shows their file, else the first, or one of their own."""
+    assigned: list[list[Earlier]] = [[] for _ in reading.groups]
+    for item in earlier:
+        index = next(
+            (index for index, group in enumerate(reading.groups) if any(shown.path == item.path for shown in group)), 0
+        )
+        if not assigned:
+            assigned.append([])
+        assigned[index].append(item)
+    return assigned
+
+
+def withheld_lines(found: Sequence[RawFinding]) -> dict[str, set[int]]:
+    """Path → lines with credentials."""
+    lines: dict[str, set[int]] = {}
+    for finding in found:
+        if finding.line is not None and is_credential(finding):
+            lines.setdefault(finding.path, set()).update(range(finding.line, (finding.end_line or finding.line) + 1))
+    return lines
+
+
+def is_credential(finding: RawFinding) -> bool:
+    """Whether a finding says that a line holds a credential."""
+    return _CREDENTIAL.fullmatch(finding.rule) is not None

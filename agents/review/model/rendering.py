@@ -1,0 +1,236 @@
+"""Shows changed files to a model: head line numbers, a little context, no secrets, nothing hidden."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from agents.llm.tokens import estimate
+from domain.review.changes import ChangeStatus, FileChange, Hunk
+from domain.text.credential_shapes import key_lines
+from domain.text.escaping import visible
+
+WITHHELD = "[withheld: holds a credential]"
+LONGEST_LINE = 1000  # characters; generated code has longer ones
+_REMOVED_AT_ONCE = 60  # removed lines of one run that are shown where there is no room for more
+_OWN = frozenset({"+", "-"})
+_AROUND = 8  # lines of context on either side of a hunk, beyond the diff's own, at most
+_HEADERS = 3  # lines of enclosing functions and classes
+_OPENS_A_BLOCK = re.compile(
+    r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
+)
+
+Redact = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line as shown: its number at head (None: removed), its sign and its text."""
+
+    number: int | None
+    sign: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.number or ''}{self.sign}{self.text}"
+
+
+ELISION = Line(None, "", "…")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A file, or a part of one, as a model sees it.
+
+    :param lines: numbers at head of the diff's own lines in it; findings must stand on them.
+    :param is_whole: every added and every removed line is shown to its end.
+    """
+
+    path: str
+    text: str
+    tokens: int
+    lines: tuple[int, ...]
+    is_whole: bool = True
+
+
+def render(
+    file: FileChange,
+    hunks: Sequence[Hunk],
+    head: Sequence[str] | None,
+    *,
+    withheld: Collection[int],
+    redact: Redact,
+    allowance: int,
+    brief: bool = False,
+) -> Shown:
+    """Show some hunks of a file.
+
+    :param head: the file's lines at head; None if they are not known, so that there is no context.
+    :param withheld: head lines whose text must not be shown.
+    :param allowance: tokens that context beyond the diff may cost.
+    :param brief: of a long run of removed lines only the beginning is shown.
+    """
+    hunks, is_all = _shortened(hunks) if brief else (hunks, True)
+    chosen = _laid_out(hunks, head, 0, ())
+    if head is not None and file.status is not ChangeStatus.added:
+        most = _cost(chosen) + allowance
+        headers = tuple(number for hunk in hunks for number in enclosing(head, hunk.new_start))
+        wider = (_laid_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
+        chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
+    written = list(_written(chosen, withheld, redact))
+    text = "\n".join([title(file), *(each for each, _ in written)])
+    is_whole = is_all and all(whole for line, (_, whole) in zip(chosen, written, strict=True) if line.sign in _OWN)
+    lines = tuple(new for hunk in hunks for _, new, _ in hunk.numbered() if new is not None)
+    return Shown(file.path, text, estimate(text), lines, is_whole)
+
+
+def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
+    """Some lines of a file at head, marked where the change added them, with those it removed in front of them."""
+    added = {} if file is None else file.added_lines
+    removed = {} if file is None else _removed(file.hunks)
+    shown: list[Line] = []
+    last = 0
+    for number in sorted(number for number in lines if 0 < number <= len(head)):
+        if last and number != last + 1:
+            shown.append(ELISION)
+        shown += (Line(None, "-", text) for text in removed.get(number, ())[:_REMOVED_AT_ONCE])
+        shown.append(Line(number, "+" if number in added else " ", head[number - 1]))
+        last = number
+    return shown
+
+
+def _removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
+    """Head line → lines that were removed right in front of it."""
+    removed: dict[int, list[str]] = {}
+    for hunk in hunks:
+        at = hunk.new_start + (hunk.new_length == 0)
+        for _, new, text in hunk.numbered():
+            if new is None:
+                removed.setdefault(at, []).append(text)
+            else:
+                at = new + 1
+    return removed
+
+
+def enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
+    """Numbers of the lines that open the blocks in which a line stands, the outermost first, a few at most."""
+    text = next((line for line in head[start - 1 :] if line.strip()), "")
+    depth = _indentation(text)
+    found: list[int] = []
+    for number in range(min(start - 1, len(head)), 0, -1):
+        line = head[number - 1]
+        if not line.strip() or _indentation(line) >= depth or not _OPENS_A_BLOCK.search(line):
+            continue
+        depth = _indentation(line)
+        found.append(number)
+        if depth == 0 or len(found) == _HEADERS:
+            break
+    return tuple(reversed(found))
+
+
+def safe(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
+    """The lines as text: nothing hidden, no credentials, none too long."""
+    return (text for text, _ in _written(lines, withheld, redact))
+
+
+def _written(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
+    """The lines as text, each with whether that is all of it."""
+    keys = _in_keys(lines)
+    for index, line in enumerate(lines):
+        own = legible(line.text)
+        text = WITHHELD if index in keys or line.number in withheld else redact(own)
+        shown = text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"
+        yield str(Line(line.number, line.sign, shown)), shown == own
+
+
+def _in_keys(lines: Sequence[Line]) -> set[int]:
+    """The places of lines that hold a part of a private key, as the file is or as it was."""
+    found: set[int] = set()
+    for other in "+-":
+        side = [index for index, line in enumerate(lines) if line.sign != other]
+        texts = ["" if lines[index] is ELISION else lines[index].text for index in side]
+        found.update(side[place - 1] for place in key_lines(texts))
+    return found
+
+
+def legible(text: str) -> str:
+    """One line with the name of each character that would not show: what a program obeys must not be hidden."""
+    text = text.removesuffix("\r")
+    if visible(text) == text:
+        return text
+    return "".join(each if visible(each) == each else f"<U+{ord(each):04X}>" for each in text)
+
+
+def title(file: FileChange) -> str:
+    """How a file is announced."""
+    told = f" ({file.status.value})" if file.status is not ChangeStatus.modified else ""
+    moved = f", was {clean(file.old_path)}" if file.old_path not in {None, file.path} else ""
+    return f"== {clean(file.path)}{told}{moved}"
+
+
+def clean(name: str | None) -> str:
+    """A name of a stranger's making, on one line."""
+    return " ".join(visible(name or "").split())[:300]
+
+
+def _cost(lines: Sequence[Line]) -> int:
+    return sum(estimate(str(line)[:LONGEST_LINE]) + 1 for line in lines)
+
+
+def _laid_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, headers: Collection[int]) -> list[Line]:
+    """The lines of the hunks, with context of the file between them, in order."""
+    lines: list[Line] = []
+    last = 0  # the last head line shown
+    for index, hunk in enumerate(hunks):
+        following = hunks[index + 1].new_start if index + 1 < len(hunks) else (len(head) + 1 if head else 0)
+        start = hunk.new_start + (hunk.new_length == 0)
+        before = range(max(last + 1, start - around), start)
+        opening = [number for number in headers if last < number < before.start]
+        for number in sorted({*opening, *before}):
+            last = _add(lines, last, Line(number, " ", head[number - 1] if head else ""))
+        for line in _own(hunk):
+            last = _add(lines, last, line)
+        end = start + hunk.new_length
+        for number in range(end, min(end + around, following)):
+            last = _add(lines, last, Line(number, " ", head[number - 1] if head else ""))
+    return lines
+
+
+def _add(lines: list[Line], last: int, line: Line) -> int:
+    """Append a line, after an elision if lines are missing before it; the last head line shown by then."""
+    if line.number is None:
+        lines.append(line)
+        return last
+    if last and line.number != last + 1:
+        lines.append(ELISION)
+    lines.append(line)
+    return line.number
+
+
+def _own(hunk: Hunk) -> Iterator[Line]:
+    """The lines of a hunk."""
+    for old, new, text in hunk.numbered():
+        if new is None:
+            yield Line(None, "-", text)
+        else:
+            yield Line(new, " " if old is not None else "+", text)
+
+
+def _shortened(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
+    """The hunks with only the beginning of each long run of removed lines, and whether that is all of them."""
+    kept = [hunk.model_copy(update={"lines": tuple(_beginnings(hunk.lines))}) for hunk in hunks]
+    return kept, all(short.lines == hunk.lines for short, hunk in zip(kept, hunks, strict=True))
+
+
+def _beginnings(lines: Sequence[str]) -> Iterator[str]:
+    run = 0
+    for line in lines:
+        run = run + 1 if line.startswith("-") else 0
+        if run <= _REMOVED_AT_ONCE:
+            yield line
+        elif run == _REMOVED_AT_ONCE + 1:
+            yield "-… more removed lines"
+
+
+def _indentation(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip(" "))

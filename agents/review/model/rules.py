@@ -1,0 +1,54 @@
+"""The closed list of what a model may report, with a category and a highest severity each."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from domain.review.findings import Category, Severity
+
+RuleName = Literal[
+    "model/logic-error",
+    "model/missing-edge-case",
+    "model/error-handling",
+    "model/data-loss",
+    "model/resource-leak",
+    "model/race",
+    "model/security",
+    "model/performance",
+    "model/api-misuse",
+    "model/breaking-change",
+    "model/architecture-fit",
+    "model/missing-test",
+]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``highest``: how grave a finding can be; critical is kept for what can be proved."""
+
+    category: Category
+    highest: Severity
+
+
+RULES: dict[str, Rule] = {
+    "model/logic-error": Rule(Category.correctness, Severity.error),
+    "model/missing-edge-case": Rule(Category.correctness, Severity.warning),
+    "model/error-handling": Rule(Category.correctness, Severity.warning),
+    "model/data-loss": Rule(Category.correctness, Severity.error),
+    "model/resource-leak": Rule(Category.correctness, Severity.warning),
+    "model/race": Rule(Category.correctness, Severity.error),
+    "model/security": Rule(Category.security, Severity.error),
+    "model/performance": Rule(Category.performance, Severity.warning),
+    "model/api-misuse": Rule(Category.correctness, Severity.error),
+    "model/breaking-change": Rule(Category.correctness, Severity.warning),
+    "model/architecture-fit": Rule(Category.correctness, Severity.info),
+    "model/missing-test": Rule(Category.tests, Severity.info),
+}
+assert set(RULES) == set(get_args(RuleName))
+
+SURE = 0.8  # an error asks for changes, so a model must be surer of it than of a remark
+
+
+def severity(rule: str, claimed: Severity, confidence: float) -> Severity:
+    """How grave a model's finding is: what it claims, within the rule's bound and its own confidence."""
+    grave = min(claimed, RULES[rule].highest, key=lambda grade: grade.rank)
+    return Severity.warning if grave.rank >= Severity.error.rank and confidence < SURE else grave

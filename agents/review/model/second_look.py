@@ -1,0 +1,108 @@
+"""The second look: a sceptical question about the candidates alone, so that only what holds is shown to people."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, Field, WithJsonSchema
+
+from agents.llm.ask import Answer, Question
+from agents.prompts import prompt
+from agents.review.model.answers import LEAST_SURE
+from agents.review.model.questions import framed, withheld_lines
+from agents.review.model.rendering import Redact, clean, enclosing, excerpt, safe
+from agents.review.model.rules import severity
+from domain.review.changes import Change, FileVersions
+from domain.review.findings import RawFinding
+
+SURE_ENOUGH = 0.85
+"""What the first reader must have been to be believed alone, where the second look could not be had."""
+F = TypeVar("F", bound=RawFinding)
+
+_AROUND = 12  # lines around a candidate that are shown
+
+
+class Verdict(BaseModel):
+    """What the second look says about one candidate."""
+
+    number: int
+    confirmed: bool
+    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+
+
+class Verdicts(BaseModel):
+    """What the second look hands in."""
+
+    verdicts: list[Verdict]
+
+
+def second_look(
+    candidates: Sequence[RawFinding],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding] = (),
+    *,
+    redact: Redact,
+) -> Question | None:
+    """The question whether candidates hold; None where there are none.
+
+    :param found: findings of layers 1 and 2: lines with credentials stay withheld.
+    """
+    if not candidates:
+        return None
+    shown = [_code(path, candidates, change, versions, found, redact) for path in _paths(candidates)]
+    asked = [
+        f"#{number} {clean(finding.where)} {finding.rule}: {finding.message}"
+        for number, finding in enumerate(candidates, 1)
+    ]
+    content = "\n".join([*shown, "== candidates", *asked])
+    return Question(
+        key="model second look",
+        instructions=prompt("second_look"),
+        content=framed(content),
+        max_output_tokens=500 + 100 * len(candidates),
+    )
+
+
+def confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
+    """The candidates that the second look bears out, as sure as the more doubtful of the two readers.
+
+    Without an answer only those the first reader was very sure of.
+    """
+    if answer.value is None:
+        return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
+    said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
+    return tuple(
+        _doubted(finding, verdict.confidence)
+        for number, finding in enumerate(candidates, 1)
+        if (verdict := said.get(number)) is not None and verdict.confirmed and verdict.confidence >= LEAST_SURE
+    )
+
+
+def _doubted(finding: F, confidence: float) -> F:
+    lower = min(finding.confidence, confidence)
+    graded = severity(finding.rule, finding.severity, lower)
+    return finding.model_copy(update={"confidence": lower, "severity": graded})
+
+
+def _paths(candidates: Sequence[RawFinding]) -> list[str]:
+    return list(dict.fromkeys(finding.path for finding in candidates))
+
+
+def _code(
+    path: str,
+    candidates: Sequence[RawFinding],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding],
+    redact: Redact,
+) -> str:
+    """The lines of a file around its candidates, once each, with the functions they stand in."""
+    version, file = versions.get(path), change.file(path)
+    head = [] if version is None or version.head is None else version.head.decode(errors="replace").split("\n")
+    wanted: set[int] = set()
+    for finding in candidates:
+        if finding.path == path and finding.line is not None:
+            wanted.update(enclosing(head, finding.line))
+            wanted.update(range(finding.line - _AROUND, (finding.end_line or finding.line) + _AROUND + 1))
+    lines = safe(excerpt(head, wanted, file), withheld_lines(found).get(path, ()), redact)
+    return "\n".join([f"== {clean(path)}", *lines])

@@ -1,0 +1,242 @@
+"""The reviewer: what the layers found about a change, drawn together into a review."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.review.checks.run import run_checks, search_commits
+from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration, Reads
+from domain.github.dependencies import DependencyChange
+from domain.review.changes import Change, NotLookedAt, Touched
+from domain.review.findings import Finding, Layer, place
+from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
+from safety.containment import Origin
+from safety.eligibility import is_looked_at
+from safety.review_decision import CONCLUSIONS, decide
+from safety.risk import Author, assess, lacks_tests, reassess
+from safety.unread_files import by_name, is_all_read, unread
+from workspace.objects import Code, Objects
+from workspace.transient_commits import passing
+
+PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
+"""Files of the merge base that say how a project wants its code checked."""
+
+
+class Checked(BaseModel):
+    """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal.
+
+    :param touched: every changed file; one that the repository does not want looked at brings nothing that may run.
+    :param read_by: path at head → the linters of its language that read it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: int
+    additions: int
+    deletions: int
+    paths: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+    not_looked_at: tuple[NotLookedAt, ...]
+    sandbox: str
+    risk: Risk
+    in_passing: tuple[Finding, ...] = ()  # credentials of commits that a later one took away
+    touched: tuple[Touched, ...] = ()
+    read_by: dict[str, tuple[str, ...]] = {}
+    if_unread: IfUnread = IfUnread.neutral
+
+    @property
+    def has_source(self) -> bool:
+        """Whether anything in it may run."""
+        return any(each.may_run for each in self.touched)
+
+    def wants_a_model(self, configuration: Configuration) -> bool:
+        """Whether a model reads it where one is set up: every change of source, whatever its risk."""
+        asked = configuration.review.model is not Reads.never
+        return asked and (self.has_source or self.needs_a_model(configuration))
+
+    def needs_a_model(self, configuration: Configuration) -> bool:
+        """Whether a person is asked where no model can read it (SPEC A5)."""
+        match configuration.review.model:
+            case Reads.never:
+                return False
+            case Reads.always:
+                return self.has_source or self.risk.level is not RiskLevel.low
+            case Reads.auto:
+                return self.risk.level is not RiskLevel.low
+
+
+class ModelPart(BaseModel):
+    """What layer 3 has to say.
+
+    :param not_read: files that were looked at by the other layers, but not by the model.
+    :param read: paths of which it read everything that is new, at this head or an earlier one.
+    :param gone: names of earlier findings of its own that it calls gone.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    report: LayerReport
+    findings: tuple[Finding, ...] = ()
+    not_read: tuple[NotLookedAt, ...] = ()
+    read: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+async def check(
+    change: Change,
+    code: Code,
+    toolbox: Toolbox,
+    configuration: Configuration,
+    author: Author,
+    dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
+    *,
+    trusted: bool = False,
+    owned: bool = False,
+) -> Checked:
+    """Run layers 1 and 2.
+
+    :param change: as far as it is looked at (see :func:`within`).
+    :param code: where the content of the changed files comes from.
+    :param dependencies: asks the code host for the dependency comparison.
+    :param trusted: the code is the caller's own checkout.
+    :param owned: Forge proposed it. Its run goes on once it is approved, so a person is asked about what nobody read.
+    :raises CodeAccessError: if the content cannot be had; a tool that fails is named in the result instead.
+    :raises CodeHostError: if the dependency comparison cannot be asked for.
+    """
+    checked = await run_checks(
+        change,
+        await code.versions(change.files),
+        project=await code.read(change.merge_base, PROJECT_FILES),
+        linters=configuration.review.linters,
+        dependencies=await dependencies(),
+        toolbox=toolbox,
+        first_party=await code.packages(change.head_sha),
+        origin=_origin(author, trusted),
+    )
+    findings = await asyncio.to_thread(lambda: tuple(place(finding, change) for finding in checked.findings))
+    has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
+    sensitive, silencing = configuration.paths.sensitive, checked.silencing
+    return Checked(
+        merge_base=change.merge_base,
+        head_sha=change.head_sha,
+        files=change.total_files,
+        additions=change.additions,
+        deletions=change.deletions,
+        paths=change.paths,
+        findings=findings,
+        layers=checked.layers,
+        not_looked_at=change.not_looked_at,
+        sandbox=toolbox.containment,
+        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests),
+        touched=tuple(_wanted(each, configuration) for each in change.touched),
+        read_by=dict(checked.read_by),
+        if_unread=_if_unread(configuration, owned),
+    )
+
+
+def _wanted(file: Touched, configuration: Configuration) -> Touched:
+    """The file as far as it counts: what the repository leaves out asks for no reader."""
+    return file if is_looked_at(file.path, configuration.review.paths) else file.model_copy(update={"may_run": False})
+
+
+def _if_unread(configuration: Configuration, owned: bool) -> IfUnread:
+    said = configuration.review.unread
+    return IfUnread.ask if owned and said is IfUnread.neutral else said
+
+
+async def with_commits(
+    checked: Checked, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
+) -> Checked:
+    """The same with the credentials that a commit added and a later one took away.
+
+    :raises CodeAccessError: if the commits cannot be read.
+    """
+    files, is_all = await passing(code, checked.merge_base, checked.head_sha)
+    kept = [file for file in files if is_looked_at(file.path, configuration.review.paths)]
+    found, problem = await search_commits(kept, toolbox, _origin(author, trusted=False))
+    said = [problem] if problem else []
+    if not is_all:
+        said.append("Not all commits were searched for credentials that a later one took away.")
+    layers = [
+        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *said]) or None})
+        if layer.layer is Layer.security
+        else layer
+        for layer in checked.layers
+    ]
+    return checked.model_copy(update={"in_passing": found, "layers": tuple(layers)})
+
+
+def _origin(author: Author, trusted: bool) -> Origin:
+    """Only who may write to the repository can push a branch to it."""
+    if trusted:
+        return Origin.own
+    return Origin.stranger if author.from_fork else Origin.member
+
+
+def without_model(checked: Checked, configuration: Configuration, missing: str | None) -> ModelPart:
+    """Layer 3 where no model reads the change.
+
+    :param missing: why it cannot be asked although it should.
+    """
+    layer = LayerReport(layer=Layer.model)
+    if configuration.review.model is Reads.never:
+        return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
+    why = missing or "no model is set up."
+    if not checked.needs_a_model(configuration):
+        note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
+        return ModelPart(report=layer.model_copy(update={"note": note}))
+    due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
+    if configuration.review.model is Reads.always:
+        due = "The repository wants a model to read every change of source (review.model: always)"
+    return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
+
+
+def draw(checked: Checked, model: ModelPart) -> Review:
+    """The review that follows from all layers: risk, decision and conclusion (pure)."""
+    findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.weight))
+    risk = reassess(checked.risk, findings)
+    layers = (*checked.layers, model.report)
+    not_looked_at = (*checked.not_looked_at, *model.not_read)
+    touched = checked.touched or by_name(checked.paths)
+    read = {*checked.read_by, *model.read}
+    nobody = Unread(paths=unread(touched, read), then=checked.if_unread)
+    verdict = decide(findings, risk, layers, not_looked_at, unread=nobody)
+    return Review(
+        merge_base=checked.merge_base,
+        head_sha=checked.head_sha,
+        files=checked.files,
+        additions=checked.additions,
+        deletions=checked.deletions,
+        findings=findings,
+        layers=layers,
+        not_looked_at=not_looked_at,
+        read_by=checked.read_by,
+        read_by_model=model.read,
+        unread=nobody,
+        is_all_read=is_all_read(checked.touched, read),
+        changed=checked.paths,
+        sandbox=checked.sandbox,
+        risk=risk,
+        decision=verdict.decision,
+        reasons=verdict.reasons,
+        conclusion=CONCLUSIONS[verdict.decision],
+        seconds=0,
+    )
+
+
+def within(change: Change, configuration: Configuration) -> Change:
+    """The change without the files that the repository's path filters leave out; those are named."""
+    paths = configuration.review.paths
+    outside = {file.path for file in change.files if not is_looked_at(file.path, paths)}
+    named = tuple(NotLookedAt(path=path, reason="left out by review.paths") for path in sorted(outside))
+    return change.model_copy(
+        update={
+            "files": tuple(file for file in change.files if file.path not in outside),
+            "not_looked_at": (*change.not_looked_at, *named),
+        }
+    )

@@ -1,0 +1,56 @@
+"""Says what decides what a set-up downloads, as one key: two set-ups of the same key need the same."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from agents.testing.command_detection import Command
+from domain.paths import is_lock, is_manifest
+from workspace.sandbox.bubblewrap import PATH
+from workspace.snapshot import File
+
+_VERSION = 1  # of the key, and of what is kept under it
+_PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
+"""Of another one of these, what was built would not fit."""
+
+
+def key(setups: Collection[Command], files: Mapping[str, File], has_network: bool, level: int, programs: str) -> str:
+    """The key of a set-up.
+
+    :param files: path → file, of the commit.
+    :param has_network: whether its configuration asks for the network.
+    :param level: of the sandbox in which it runs.
+    :param programs: what runs it; see :func:`programs`.
+    :returns: 64 hexadecimal digits.
+    """
+    words = [word for command in setups for word in command.words]
+    named = {part.removeprefix("./") for word in words for part in word.split()}
+    counts = [
+        (path, file.mode, file.blob)
+        for path, file in sorted(files.items())
+        if is_manifest(path) or is_lock(path) or path in named
+    ]
+    told = [_VERSION, [command.words for command in setups], counts, has_network, level, programs]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def programs(reads: Sequence[Path]) -> str:
+    """What this machine is, and which programs a set-up finds on it.
+
+    :param reads: folders of programs that the operator named.
+    """
+    folders = [*(folder / "bin" for folder in reads), *map(Path, PATH.split(":"))]
+    found = [_described(name, folders) for name in _PROGRAMS]
+    return " ".join([platform.machine(), *platform.libc_ver(), *filter(None, found)])
+
+
+def _described(name: str, folders: Sequence[Path]) -> str:
+    """The file that a program is, and when and how large it was made; empty if there is none."""
+    for folder in folders:
+        path = (folder / name).resolve()
+        if path.is_file():
+            found = path.stat()
+            return f"{path} {found.st_size} {found.st_mtime_ns}"
+    return ""

@@ -1,0 +1,71 @@
+"""Runs set-ups that fill the dependency cache, one at a time, beside everything else: nobody waits for them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+
+import structlog
+
+from domain.errors import ForgeError
+from workspace.dependency_cache import DependencyCache
+from workspace.safe_copy import NotCopied, Size
+
+_SECONDS = 1800
+"""How long one may take, with all it waits for but its turn."""
+
+log = structlog.get_logger(__name__)
+
+
+class Filling:
+    """The set-ups of this process.
+
+    :ivar cache: what they fill.
+    """
+
+    def __init__(self, cache: DependencyCache) -> None:
+        self.cache = cache
+        self._turn = asyncio.Semaphore(1)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._is_closed = False
+
+    def begin(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
+        """Have an entry made, unless one of this repository is on its way, or it was tried within the hour.
+
+        :param work: makes it.
+        """
+        if self._is_closed or repository_id in self._tasks:
+            return
+        filled = self._filled(repository_id, key, work)
+        task = asyncio.create_task(filled, context=Context())  # a part of no workflow
+        self._tasks[repository_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(repository_id))
+
+    async def over(self) -> None:
+        """Wait for what is on its way."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def remove(self, repository_id: int) -> None:
+        """Remove all of a repository, also what is on its way."""
+        if task := self._tasks.get(repository_id):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await self.cache.remove(repository_id)
+
+    async def close(self) -> None:
+        """End what is on its way, and begin nothing more."""
+        self._is_closed = True
+        for task in self._tasks.values():
+            task.cancel()
+        await self.over()
+
+    async def _filled(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
+        about = {"repository": repository_id, "key": key[:12]}
+        try:
+            async with self._turn:
+                if not self.cache.may_fill(repository_id, key):
+                    return
+                async with asyncio.timeout(_SECONDS):
+                    size = await work()
+            log.info("dependencies.kept", **about, bytes=size.bytes, files=size.files)
+        except (ForgeError, NotCopied, OSError, TimeoutError) as error:
+            log.warning("dependencies.not_kept", **about, reason=str(error) or "it took too long")

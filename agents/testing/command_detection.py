@@ -1,0 +1,359 @@
+"""Finds out which commands build, check and test a repository, from its files and its configuration.
+
+What the configuration says wins. What is found beyond that is said, with the reason for it.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.testing.test_selection import Selection, is_runnable
+from domain.config.configuration import Commands
+from domain.runs.testing import CommandResult, Framework, Kind, TestCase
+
+RESULTS = "FORGE_RESULTS"
+"""The environment variable that names the folder for ``junit.xml`` and ``coverage.xml``."""
+
+MANIFESTS = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile")
+_MOST_NAMED = 500  # tests on one command line; with more, all are run
+_LARGEST = 1_000_000  # characters of a manifest that are looked at
+
+
+class Command(BaseModel):
+    """A command as it is to be run, without a shell, at the top of a checkout.
+
+    :param environment: what it needs beyond what every command gets, by name.
+    :param writes_report: whether Forge asked it for ``junit.xml``; a configured one may write it all the same.
+    :param is_configured: the repository's configuration names it, and perhaps tests in it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Kind
+    words: tuple[str, ...]
+    framework: Framework = Framework.other
+    environment: tuple[tuple[str, str], ...] = ()
+    writes_report: bool = False
+    is_configured: bool = False
+
+    @property
+    def line(self) -> str:
+        """As a shell would take it, for people."""
+        return shlex.join(self.words)
+
+
+class Detected(BaseModel):
+    """What is to be run.
+
+    :param reason: what was found, and by what, one sentence.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    commands: tuple[Command, ...] = ()
+    reason: str
+
+    @property
+    def setups(self) -> tuple[Command, ...]:
+        """The commands that set up a checkout."""
+        return tuple(command for command in self.commands if command.kind == "setup")
+
+    @property
+    def tests(self) -> tuple[Command, ...]:
+        """The commands that run tests; none where there are no tests."""
+        return tuple(command for command in self.commands if command.kind == "test")
+
+
+def detect(paths: Collection[str], manifests: Mapping[str, str], configured: Commands, results: str) -> Detected:
+    """What to run, in this order: set up, build, lint, check types, test.
+
+    :param paths: the files of the repository.
+    :param manifests: path → content, of those :data:`MANIFESTS` that are there.
+    :param results: the folder the commands may write reports to, as they see it; absolute.
+    """
+    known = _Known(frozenset(paths), {path: text[:_LARGEST] for path, text in manifests.items()}, results)
+    found: list[Command] = []
+    reasons: list[str] = []
+    for kind, line in _configured(configured):
+        found += _as_configured(kind, line, known)
+        reasons.append(f"`commands.{kind}` is configured")
+    given = {command.kind for command in found}
+    for detected, why in (_python(known), _node(known), _go(known), _cargo(known)):
+        wanted = [
+            each for each in detected if each.kind not in given and not ("test" in given and each.kind == "coverage")
+        ]
+        if not configured.network:  # it would have to fetch what it sets up
+            wanted = [each for each in wanted if each.kind != "setup"]
+        found += wanted
+        reasons += [why] if wanted else []
+    if not any(command.kind == "test" for command in found) and known.has_make_target("test"):
+        found.append(Command(kind="test", words=("make", "test")))
+        reasons.append("the Makefile has a target `test`")
+    found.sort(key=lambda command: _ORDER.index(command.kind))
+    if not any(command.kind == "test" for command in found):
+        reasons.append("no tests were found")
+    said = "; ".join(reasons)
+    return Detected(commands=tuple(found), reason=f"{said[:1].upper()}{said[1:]}.")
+
+
+_ORDER: tuple[Kind, ...] = ("setup", "build", "lint", "typecheck", "test", "coverage", "retry")
+
+
+def _configured(commands: Commands) -> list[tuple[Kind, str]]:
+    lines: list[tuple[Kind, str | None]] = [
+        ("setup", commands.setup),
+        ("build", commands.build),
+        ("lint", commands.lint),
+        ("typecheck", commands.typecheck),
+        ("test", commands.test),
+    ]
+    return [(kind, line) for kind, line in lines if line is not None]
+
+
+class _Known:
+    """What is known of a repository."""
+
+    def __init__(self, paths: frozenset[str], manifests: Mapping[str, str], results: str) -> None:
+        self.paths = paths
+        self.results = results.rstrip("/")
+        self._manifests = manifests
+
+    def text(self, *names: str) -> str:
+        return "\n".join(self._manifests.get(name, "") for name in names)
+
+    def tests(self, *suffixes: str) -> list[str]:
+        return sorted(path for path in self.paths if path.endswith(suffixes) and is_runnable(path))
+
+    def has_make_target(self, name: str) -> bool:
+        return re.search(rf"^{name}\s*:(?!=)", self.text("Makefile"), re.MULTILINE) is not None
+
+
+# --- Python ------------------------------------------------------------------------------------------------
+
+_PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
+_IS_PYTHON = re.compile(r"python3?(\.\d{1,2})?")
+_PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
+
+
+def _python(known: _Known) -> tuple[list[Command], str]:
+    declared = known.text(*_PYTHON)
+    found: list[Command] = []
+    why = ""
+    tests = known.tests(".py")
+    if tests:
+        sign = _sign_of_pytest(known, declared)
+        if sign:
+            found += _pytest(known, declared)
+            why = f"pytest, because {sign}"
+        else:
+            found.append(Command(kind="test", words=("python3", "-m", "unittest"), framework=Framework.unittest))
+            why = f"unittest, because there are Python tests (as {tests[0]}) and no sign of pytest"
+    if re.search(r"^\[tool\.ruff\b", declared, re.MULTILINE) or known.paths & {"ruff.toml", ".ruff.toml"}:
+        found.append(Command(kind="lint", words=("ruff", "check", ".")))
+        why = why or "ruff is configured"
+    if re.search(r"^\[(tool\.)?mypy\b", declared, re.MULTILINE) or known.paths & {"mypy.ini", ".mypy.ini"}:
+        found.append(Command(kind="typecheck", words=("python3", "-m", "mypy", ".")))
+        why = why or "mypy is configured"
+    elif re.search(r"^\[tool\.pyright\b", declared, re.MULTILINE) or "pyrightconfig.json" in known.paths:
+        found.append(Command(kind="typecheck", words=("pyright",)))
+        why = why or "pyright is configured"
+    return found, why
+
+
+def _sign_of_pytest(known: _Known, declared: str) -> str:
+    if _PYTEST_SECTION.search(declared):
+        return "it is configured"
+    if named := next((path for path in ("pytest.ini", ".pytest.ini") if path in known.paths), None):
+        return f"there is a `{named}`"
+    if re.search(r"\bpytest\b", declared):
+        return "a manifest names it"
+    return "there is a `conftest.py`" if any(p.rpartition("/")[2] == "conftest.py" for p in known.paths) else ""
+
+
+def _pytest(known: _Known, declared: str) -> list[Command]:
+    """pytest with reports; coverage by its plug-in, else by coverage.py, else not at all."""
+    if "pytest-cov" not in declared and re.search(r"\bcoverage\b", declared):
+        start = ("python3", "-m", "coverage", "run", "--branch", "-m", "pytest")
+        written = ("python3", "-m", "coverage", "xml", "-o", f"{known.results}/coverage.xml")
+        return [_with_reports(start, known), Command(kind="coverage", words=written)]
+    return [_with_reports(("python3", "-m", "pytest"), known)]
+
+
+def _with_reports(words: Sequence[str], known: _Known) -> Command:
+    """pytest's command line and what makes it write its reports; the older family names file and line."""
+    report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml")
+    measure: tuple[str, ...] = ()
+    if "pytest-cov" in known.text(*_PYTHON):
+        chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
+        measure = (*(() if chosen else ("--cov",)), "--cov-branch", f"--cov-report=xml:{known.results}/coverage.xml")
+    return Command(kind="test", words=(*words, *report, *measure), framework=Framework.pytest, writes_report=True)
+
+
+def _as_configured(kind: Kind, line: str, known: _Known) -> list[Command]:
+    """The command as it is, only that pytest is asked for its reports."""
+    words = tuple(shlex.split(line))
+    if kind == "test" and _is_pytest(words):
+        return [_with_reports(words, known).model_copy(update={"is_configured": True})]
+    return [Command(kind=kind, words=words, is_configured=True)]
+
+
+def _is_pytest(words: Sequence[str]) -> bool:
+    program = words[0].rpartition("/")[2]
+    is_module = _IS_PYTHON.fullmatch(program) is not None and tuple(words[1:3]) == ("-m", "pytest")
+    return (program in {"pytest", "py.test"} or is_module) and "--" not in words
+
+
+# --- other languages ---------------------------------------------------------------------------------------
+
+
+def _node(known: _Known) -> tuple[list[Command], str]:
+    manifest = _table(known.text("package.json"))
+    scripts = _texts(manifest, "scripts")
+    test = scripts.get("test", "")
+    needed = {**_texts(manifest, "dependencies"), **_texts(manifest, "devDependencies")}
+    found: list[Command] = []
+    if "package-lock.json" in known.paths:
+        found.append(Command(kind="setup", words=("npm", "ci")))
+    for kind, names in _SCRIPTS:
+        if name := next((name for name in names if name in scripts), None):
+            found.append(Command(kind=kind, words=("npm", "run", name)))
+    if not test or "no test specified" in test:  # what `npm init` writes
+        return found, "`package.json` has scripts" if found else ""
+    command = _node_tests(test, needed, known.results)
+    found.append(command)
+    return found, f"`package.json` has a script `test` ({command.framework.value})"
+
+
+_SCRIPTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+    ("build", ("build",)),
+    ("lint", ("lint",)),
+    ("typecheck", ("typecheck", "type-check")),
+)
+
+
+def _node_tests(script: str, needed: Collection[str], results: str) -> Command:
+    """The runner itself where the script does nothing else, because only then it can be given arguments."""
+    report = f"{results}/junit.xml"
+    match script.split():
+        case ["vitest"] | ["vitest", "run"]:
+            words = ("npx", "--no-install", "vitest", "run")
+            reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
+            return Command(kind="test", words=(*words, *reporters), framework=Framework.vitest, writes_report=True)
+        case ["jest"] | ["jest", "--ci"] if "jest-junit" in needed:
+            words = ("npx", "--no-install", "jest", "--ci", "--reporters=default", "--reporters=jest-junit")
+            environment = (("JEST_JUNIT_OUTPUT_FILE", report), ("JEST_JUNIT_ADD_FILE_ATTRIBUTE", "true"))
+            return Command(
+                kind="test", words=words, framework=Framework.jest, environment=environment, writes_report=True
+            )
+        case ["jest"] | ["jest", "--ci"]:
+            return Command(kind="test", words=("npx", "--no-install", "jest", "--ci"), framework=Framework.jest)
+        case ["node", "--test"]:
+            words = (
+                *("node", "--test", "--test-reporter=spec", "--test-reporter-destination=stdout"),
+                *("--test-reporter=junit", f"--test-reporter-destination={report}"),
+            )
+            return Command(kind="test", words=words, framework=Framework.node, writes_report=True)
+        case _:
+            return Command(kind="test", words=("npm", "test"))
+
+
+def _go(known: _Known) -> tuple[list[Command], str]:
+    if not known.text("go.mod"):
+        return [], ""
+    found = [
+        Command(kind="setup", words=("go", "mod", "download")),
+        Command(kind="build", words=("go", "build", "./...")),
+        Command(kind="lint", words=("go", "vet", "./...")),
+    ]
+    if known.tests("_test.go"):
+        found.append(Command(kind="test", words=("go", "test", "./..."), framework=Framework.go))
+    return found, "`go.mod` makes it a Go module"
+
+
+def _cargo(known: _Known) -> tuple[list[Command], str]:
+    if not known.text("Cargo.toml"):
+        return [], ""
+    found = [
+        Command(kind="setup", words=("cargo", "fetch")),
+        Command(kind="build", words=("cargo", "build")),
+        Command(kind="test", words=("cargo", "test"), framework=Framework.cargo),  # tests may stand in any source
+    ]
+    return found, "`Cargo.toml` makes it a Rust package"
+
+
+def _table(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
+
+
+def _texts(table: Mapping[str, object], key: str) -> dict[str, str]:
+    value = table.get(key)
+    items = cast(dict[str, object], value).items() if isinstance(value, dict) else ()
+    return {name: text for name, text in items if isinstance(text, str)}
+
+
+# --- fewer tests -------------------------------------------------------------------------------------------
+
+_OF_FRAMEWORK = {
+    Framework.pytest: (".py",),
+    Framework.jest: (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs"),
+    Framework.vitest: (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs"),
+    Framework.node: (".js", ".mjs", ".cjs"),
+    Framework.go: ("_test.go",),
+}
+
+
+def narrowed(command: Command, selection: Selection) -> Command | None:
+    """The command for the selected tests only; as it is where it cannot be told, and None if none of them are its."""
+    suffixes = _OF_FRAMEWORK.get(command.framework)
+    if selection.runs_all or command.kind != "test" or suffixes is None or command.is_configured:
+        return command
+    tests = [test for test in selection.tests if test.endswith(suffixes)]
+    if not tests:
+        return None
+    return _naming(command, tests)
+
+
+def again(command: Command, failed: Sequence[TestCase], selection: Selection) -> Command:
+    """The command that runs failed tests once more: those alone where pytest ran them, else all selected.
+
+    :param command: as it was before it was narrowed.
+    """
+    named = [case.id for case in failed]
+    is_pytest = command.framework is Framework.pytest and not command.is_configured
+    is_known = is_pytest and all(case.path and case.id.startswith(case.path) for case in failed)
+    if named and is_known and _can_name(named):
+        return _naming(command, named).model_copy(update={"kind": "retry"})
+    return (narrowed(command, selection) or command).model_copy(update={"kind": "retry"})
+
+
+def is_missing(result: CommandResult) -> bool:
+    """Whether the program of a command is not there, so that it says nothing about what it was to look at."""
+    has_no_module = not result.succeeded and _NO_MODULE.fullmatch(result.output.strip()) is not None
+    return (result.exit_status in _CANNOT_BE_RUN or has_no_module) and not result.cases
+
+
+_CANNOT_BE_RUN = frozenset({126, 127})  # of a shell (POSIX, "Exit Status for Commands")
+_NO_MODULE = re.compile(r"(\S{0,500}python[\d.]{0,9}: )?No module named '?[\w.]{1,200}'?")
+
+
+def _can_name(names: Sequence[str]) -> bool:
+    """Whether tests can be named behind a command without one of the names being read as something else."""
+    return len(names) <= _MOST_NAMED and not any(name.startswith(("-", "@")) or "…" in name for name in names)
+
+
+def _naming(command: Command, names: Sequence[str]) -> Command:
+    """With tests named behind it; as it is if they cannot be."""
+    if not _can_name(names):
+        return command
+    if command.framework is Framework.go:
+        folders = sorted({f"./{name.rpartition('/')[0]}" for name in names})
+        return command.model_copy(update={"words": (*command.words[:-1], *folders)})
+    return command.model_copy(update={"words": (*command.words, *names)})

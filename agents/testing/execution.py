@@ -1,0 +1,24 @@
+"""Runs one command of a repository in a checkout, with the operator's programs, and the network if it may have it."""
+
+from agents.testing.command_detection import Command
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
+from workspace.checkout import Checkout
+from workspace.sandbox.bubblewrap import PATH
+from workspace.sandbox.sandbox import Completed
+
+
+async def execute(
+    command: Command, checkout: Checkout, toolbox: Toolbox, configured: Commands, seconds: float
+) -> tuple[Completed, str]:
+    """How it ended; and why it had no network although it was to have it, if so.
+
+    :param configured: what the repository's configuration says, from its default branch.
+    :raises ToolError: nothing here contains code of others, or the sandbox could not be started.
+    """
+    environment = {**dict(command.environment), "PATH": ":".join([*(f"{tool}/bin" for tool in toolbox.reads), PATH])}
+    asks = command.kind == "setup" and configured.network
+    lacks = checkout.why_no_network(toolbox.proxy) if asks else ""
+    proxy = toolbox.proxy if asks and not lacks else None
+    done = await checkout.run(command.words, seconds=seconds, environment=environment, reads=toolbox.reads, proxy=proxy)
+    return done, lacks

@@ -1,0 +1,146 @@
+"""A first look at a failed test, without a model: what its own words say about why it failed."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from domain.runs.testing import Analysis, FailureClass, TestCase
+
+MOST_CONFIDENT = 0.7
+"""Nobody who only reads a message is surer of a fix than this."""
+
+_LOOKED_AT = 10_000  # characters
+_EXCEPTION = re.compile(
+    r"\b(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80}(?:Error|Exception|Timeout|Expired|Exit|Interrupt|Failed)\b[^\n]{0,400}"
+)
+_FOUND_MISSING = re.compile(r"No module named ['\"]?([\w.]{1,200})")
+_IS_ASSERTION = re.compile(r"^(?:[\w.]{0,200}\.)?Assert\w{0,40}\b|^assert\b|^expect\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """Words by which an environment that lacks something shows itself."""
+
+    words: re.Pattern[str]
+    cause: str
+    fix: str
+    confidence: float
+
+
+def _sign(words: str, cause: str, fix: str, confidence: float) -> _Sign:
+    return _Sign(re.compile(words, re.IGNORECASE), cause, fix, confidence)
+
+
+_SIGNS = (
+    _sign(
+        r"command not found|executable file not found|No such file or directory: ['\"][\w.-]+['\"]$"
+        r"|spawn \S{1,100} ENOENT",
+        "A program that the test starts is not installed where it ran",
+        "Install the program in `commands.setup`, or skip the test where it is missing.",
+        0.6,
+    ),
+    _sign(
+        r"name resolution|Name or service not known|nodename nor servname|getaddrinfo"
+        r"|\bENOTFOUND\b|\bEAI_AGAIN\b|no such host",
+        "The test looks up a host, and there is no network where it ran",
+        "Have the test talk to something it starts itself instead of a host outside.",
+        0.7,
+    ),
+    _sign(
+        r"Connection ?refused|\bECONNREFUSED\b|Network is unreachable|\bENETUNREACH\b|No route to host",
+        "The test connects to a service that does not run where it ran",
+        "Have the test start the service itself, or skip the test where it is missing.",
+        0.65,
+    ),
+    _sign(
+        r"No space left on device|\bENOSPC\b|Disk quota exceeded",
+        "There was no space left where it ran",
+        "Have the test write less, or ask whoever operates Forge for more room.",
+        0.7,
+    ),
+    _sign(
+        r"\bMemoryError\b|out of memory|Cannot allocate memory|\bENOMEM\b|OOMKilled|heap limit",
+        "Memory ran out where it ran",
+        "Have the test use less memory, or ask whoever operates Forge for more.",
+        0.6,
+    ),
+    _sign(
+        r"timed? ?out\b|\bTimeout\w{0,20}\b|deadline exceeded|\bETIMEDOUT\b",
+        "The test took longer than it may",
+        "Find out what it waits for; if it is only slow, give it more time.",
+        0.4,
+    ),
+    _sign(
+        r"(Permission denied|\bEACCES\b|\bEPERM\b|Read-only file system|Operation not permitted).{0,40}['\"]/",
+        "The test needs something outside the repository that it has no right to",
+        "Have the test use a temporary folder instead.",
+        0.55,
+    ),
+)
+
+
+def first_look(case: TestCase, flaky: Collection[str] = (), modules: Collection[str] = ()) -> Analysis:
+    """What a failure means, as far as its words tell.
+
+    :param flaky: ids of the tests that passed when they were run again.
+    :param modules: names of the repository's own modules: where one of them is missing, nothing has to be installed.
+    """
+    line = exception_line(case)
+    said = _said_by(case.id)
+    if case.id in flaky:
+        cause = f"It failed, and passed when it was run again: {line}"
+        return said(
+            FailureClass.flaky, cause, "Look for what differs between two runs: time, order, chance, leftovers.", 0.6
+        )
+    if missing := _FOUND_MISSING.search(line):
+        return _of_missing_module(said, missing[1], modules)
+    if not _IS_ASSERTION.search(line):
+        sign = next((sign for sign in _SIGNS if sign.words.search(line)), None)
+        if sign is not None:
+            return said(FailureClass.environment, f"{sign.cause}: {line}", sign.fix, sign.confidence)
+    return said(FailureClass.real_bug, line, "", 0.5)
+
+
+def exception_line(case: TestCase) -> str:
+    """The line that says what went wrong."""
+    first = case.message.partition("\n")[0]
+    if match := _EXCEPTION.search(first):
+        return match[0].rstrip("\"' ") if match.start() else first
+    details = case.details[-_LOOKED_AT:]
+    raised = [
+        match[1] for match in re.finditer(r"^E {1,7}(\S[^\n]{0,500})", details, re.MULTILINE)
+    ]  # as pytest marks it
+    thrown = _EXCEPTION.findall("\n".join(raised) or details)
+    if thrown:
+        return thrown[-1].strip()
+    return first or next(iter(raised), "") or details.strip().partition("\n")[0][:500] or "It does not say why."
+
+
+def own_modules(paths: Collection[str]) -> frozenset[str]:
+    """The names by which a repository's own Python modules may be imported: what their files and folders are called."""
+    files = (path.removesuffix(".py") for path in paths if path.endswith(".py"))
+    return frozenset(part for file in files for part in file.split("/"))
+
+
+_Said = Callable[[FailureClass, str, str, float], Analysis]
+
+
+def _said_by(test_id: str) -> _Said:
+    def said(failure_class: FailureClass, cause: str, fix: str, confidence: float) -> Analysis:
+        return Analysis(
+            test_id=test_id,
+            failure_class=failure_class,
+            root_cause=cause[:2_000],
+            suggested_fix=fix,
+            confidence=min(confidence, MOST_CONFIDENT),
+        )
+
+    return said
+
+
+def _of_missing_module(said: _Said, name: str, modules: Collection[str]) -> Analysis:
+    if name.split(".")[0] in modules:
+        cause = f"The repository's own module {name} cannot be imported"
+        return said(FailureClass.real_bug, cause, "Correct the import, or add the module that is missing.", 0.6)
+    cause = f"The module {name} is not installed where the tests ran"
+    return said(FailureClass.environment, cause, "Install it in `commands.setup`, and name it as a dependency.", 0.7)

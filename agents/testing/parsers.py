@@ -1,0 +1,63 @@
+"""What a warm worker does for the tester: reports and sources of strangers are parsed there, from JSON to JSON.
+
+What is wrong with a report is part of the answer, because of an exception only its kind leaves a worker.
+"""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import JsonValue
+
+from agents.testing import cobertura, junit, test_selection
+from domain.errors import ToolError
+from domain.review.review import RiskLevel
+
+_JUNIT = (
+    b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
+)
+_COBERTURA = (
+    b'<coverage><sources><source>/w</source></sources><packages><package><classes><class filename="a.py"><lines>'
+    b'<line number="1" hits="1"/></lines></class></classes></package></packages></coverage>'
+)
+
+
+def read_junit(request: Any) -> JsonValue:
+    """The cases of a JUnit report."""
+    document, root = base64.b64decode(request["document"]), request["root"]
+    return _answer(lambda: [case.model_dump(mode="json") for case in junit.parse(document, root)])
+
+
+def read_cobertura(request: Any) -> JsonValue:
+    """The coverage of a Cobertura report."""
+    document, root, paths = base64.b64decode(request["document"]), request["root"], request["paths"]
+    return _answer(lambda: cobertura.parse(document, root, paths).model_dump(mode="json"))
+
+
+def select_tests(request: Any) -> JsonValue:
+    """Which tests to run."""
+    chosen = test_selection.select(
+        request["paths"],
+        request["sources"],
+        request["changed"],
+        RiskLevel(request["level"]),
+        request["coverage_map"],
+    )
+    return chosen.model_dump(mode="json")
+
+
+def _answer(work: Callable[[], JsonValue]) -> JsonValue:
+    try:
+        return {"read": work()}
+    except ToolError as error:
+        return {"problem": error.message}
+
+
+def prepare() -> None:
+    """Run every job once, so that everything that is imported late is there."""
+    read_junit({"document": base64.b64encode(_JUNIT).decode(), "root": "/w"})
+    read_junit({"document": base64.b64encode(b"<").decode(), "root": "/w"})
+    read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
+    sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
+    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low", "coverage_map": {}}
+    select_tests(asked)

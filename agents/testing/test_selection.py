@@ -1,0 +1,308 @@
+"""Chooses the tests that a change asks for: by imports, by names, and by what is known of earlier coverage.
+
+Where nothing is known of a changed file, all tests are run: choosing saves time and must not lose a failure.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.paths import is_lock, is_manifest, is_source, is_test, namesake
+from domain.review.review import RiskLevel
+from domain.runs.testing import LONGEST_PATH
+
+MOST_SOURCES = 20_000
+_LARGEST_SOURCE = 1_000_000  # characters; of a larger one nothing is known
+
+_IS_DOCUMENT = re.compile(
+    r"\.(md|mdx|rst|adoc|png|jpe?g|gif|webp|ico|pdf)$|(^|/)docs?/[^.]*\.txt$"
+    r"|^(LICEN[CS]E|NOTICE|AUTHORS|CODEOWNERS|CHANGELOG)(\.txt)?$",
+    re.IGNORECASE,
+)
+_IS_CONFIGURATION = re.compile(
+    r"(^|/)(tox\.ini|pytest\.ini|\.coveragerc|Makefile|Dockerfile|tsconfig[^/]*\.json|babel\.config\.[^/]+|\.babelrc"
+    r"|(jest|vitest|vite)\.config\.[^/]+|\.nvmrc|\.python-version|rust-toolchain(\.toml)?|go\.work)$|^conftest\.py$"
+)
+_IS_INTEGRATION = re.compile(r"(^|/)(integration|integration[-_]tests?|e2e|end[-_]to[-_]end)/", re.IGNORECASE)
+_IS_RUN = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")  # what pytest or unittest collects from
+_FOLDERS_OF_SOURCES = frozenset({"src", "lib", "python"})
+_FOLDERS_OF_TESTS = frozenset({"test", "tests", "spec", "__tests__"})
+
+
+class Selection(BaseModel):
+    """Which tests are run.
+
+    :param tests: paths of test files, in order; of no meaning where all are run.
+    :param reason: why these, one sentence.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tests: tuple[str, ...] = ()
+    runs_all: bool = False
+    reason: str = Field(max_length=4 * LONGEST_PATH)
+
+
+def select(
+    paths: Collection[str],
+    sources: Mapping[str, str],
+    changed: Sequence[str],
+    level: RiskLevel,
+    coverage_map: Mapping[str, Collection[str]],
+) -> Selection:
+    """The tests to run for a change.
+
+    :param paths: the files of the repository at head.
+    :param sources: path → content of its Python files at head.
+    :param changed: paths the change touches, also those that are gone.
+    :param coverage_map: id or path of a test → the files it ran earlier; empty where nobody knows.
+    """
+    if level in {RiskLevel.high, RiskLevel.critical}:
+        return _all(f"the risk of this change is {level.value}")
+    relevant = [path for path in changed if not _IS_DOCUMENT.search(path)]
+    if not relevant:
+        return Selection(reason="No tests: only documents changed.")
+    if configuration := next((path for path in relevant if _concerns_all(path)), None):
+        return _all(f"{_cut(configuration)} changed, which concerns all of them")
+    if len(sources) > MOST_SOURCES:
+        return _all(f"the repository has more than {MOST_SOURCES:,} sources to look through")
+    tests = _Tests(paths, sources, relevant, coverage_map)
+    chosen: set[str] = set()
+    for path in relevant:
+        of_file = tests.of(path)
+        if not of_file and not (path not in tests.paths and _holds_tests_only(path)):
+            return _all(f"nothing is known of which tests concern {_cut(path)}")
+        chosen |= of_file
+    integration = tests.integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
+    also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
+    why = f"{len(chosen)} of {len(tests.runnable)} test files: those that concern the changed files{also}."
+    return Selection(tests=tuple(sorted(chosen | integration)), reason=why)
+
+
+def _all(why: str) -> Selection:
+    return Selection(runs_all=True, reason=f"All tests: {why}.")
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= LONGEST_PATH else path[: LONGEST_PATH - 1] + "…"
+
+
+def _concerns_all(path: str) -> bool:
+    return is_manifest(path) or is_lock(path) or _IS_CONFIGURATION.search(path) is not None
+
+
+def is_runnable(path: str) -> bool:
+    """Whether a test runner takes tests from this file, other than from what merely stands among them."""
+    if path.endswith(".py"):
+        return _IS_RUN.search(path) is not None
+    return is_test(path) and is_source(path)
+
+
+def _holds_tests_only(path: str) -> bool:
+    """Whether nothing else can have needed a file that is gone: it was a module of tests, by its own name."""
+    return is_runnable(path) and is_test(path.rpartition("/")[2])
+
+
+class _Tests:
+    """What is known of which tests concern which files."""
+
+    def __init__(
+        self,
+        paths: Collection[str],
+        sources: Mapping[str, str],
+        changed: Sequence[str],
+        coverage_map: Mapping[str, Collection[str]],
+    ) -> None:
+        self.paths = frozenset(paths)
+        self.runnable = frozenset(path for path in self.paths if is_runnable(path))
+        imports, self._unread = _imports(self.paths.union(changed), sources)
+        self._importers = _reversed(imports)
+        self._by_name: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for path in self.runnable:
+            self._by_name[namesake(path)].add(path)
+        self._covering: defaultdict[str, set[str]] = defaultdict(set)
+        for test, files in coverage_map.items():
+            for file in files:
+                self._covering[file].add(test.partition("::")[0])
+
+    def of(self, path: str) -> set[str]:
+        """The tests that concern a file; those whose imports cannot be told come along where Python's are found."""
+        reached = _reached([path], self._importers)
+        found = (reached | self._covering[path] | self._named_after(path)) & self.runnable
+        return found | self._unread & self.runnable if any(test.endswith(".py") for test in found) else found
+
+    def integration(self, changed: Iterable[str]) -> set[str]:
+        """The integration tests that touch the package of a changed file, or of which nobody can tell."""
+        packages = {_package(path) for path in changed} - {""}
+        reached = _reached([path for path in self.paths if _package(path) in packages], self._importers)
+        return {
+            test
+            for test in self.runnable
+            if _IS_INTEGRATION.search(test)
+            and (not test.endswith(".py") or test in reached or test.split("/")[0] in packages)
+        }
+
+    def _named_after(self, path: str) -> set[str]:
+        if path.endswith(".go"):  # the tests of a package stand in its folder
+            folder = PurePosixPath(path).parent
+            return {test for test in self.runnable if test.endswith(".go") and PurePosixPath(test).parent == folder}
+        if is_runnable(path) and path in self.paths:
+            return {path}
+        return self._by_name[namesake(path)] if is_source(path) else set()
+
+
+def _package(path: str) -> str:
+    """The folder at the top that a source belongs to; empty for tests and what stands in no folder."""
+    parts = [part for part in path.split("/")[:-1] if part not in _FOLDERS_OF_SOURCES]
+    return parts[0] if parts and parts[0] not in _FOLDERS_OF_TESTS else ""
+
+
+# --- Python's imports --------------------------------------------------------------------------------------
+
+
+def _imports(paths: Collection[str], sources: Mapping[str, str]) -> tuple[dict[str, set[str]], set[str]]:
+    """Python file → the files it imports; and the files that Python cannot parse, whose imports are a guess."""
+    modules = _modules(paths)
+    found: dict[str, set[str]] = {}
+    unread: set[str] = set()
+    for path, text in sources.items():
+        names = _names(text, path)
+        if names is None:
+            unread.add(path)
+            names = set(_guessed(text[:_LARGEST_SOURCE], path))
+        names.update(_quoted(text[:_LARGEST_SOURCE]))
+        found[path] = {file for name in names for file in _files(name, path, modules)} | _conftests(path, paths)
+        found[path].discard(path)
+    return found, unread
+
+
+def _modules(paths: Collection[str]) -> dict[str, set[str]]:
+    """Name of a module → files it may be: as seen from the top, from a folder of sources, and from its package."""
+    known = frozenset(paths)
+    modules: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        if not path.endswith(".py"):
+            continue
+        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        starts = {0, _package_start(path, known)}
+        starts.update(index + 1 for index, part in enumerate(parts[:-1]) if part in _FOLDERS_OF_SOURCES)
+        for start in starts:
+            modules[".".join(parts[start:])].add(path)
+    return modules
+
+
+def _package_start(path: str, paths: frozenset[str]) -> int:
+    """How many folders lie above the outermost package that a file is in."""
+    folders = path.split("/")[:-1]
+    while folders and "/".join([*folders, "__init__.py"]) in paths:
+        folders.pop()
+    return len(folders)
+
+
+def _names(text: str, path: str) -> set[str] | None:
+    """The names a file imports, absolute, or beginning with a slash where they are relative to it; None if unread."""
+    if len(text) > _LARGEST_SOURCE:
+        return None
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    names: set[str] = set()
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(_of_from(node.level, node.module, (alias.name for alias in node.names), path))
+        elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.Module):
+            pending.extend(ast.iter_child_nodes(node))
+    return names
+
+
+def _of_from(level: int, module: str | None, names: Iterable[str], path: str) -> Iterator[str]:
+    """What ``from module import names`` may import; a relative one as the path it means."""
+    if module and len(module) > LONGEST_PATH:
+        return
+    if level:
+        folders = path.split("/")[:-1]
+        if level - 1 > len(folders):
+            return
+        above = folders[: len(folders) - (level - 1)]
+        start = "/" + "/".join([*above, *(module.split(".") if module else [])])
+        yield start
+        for name in names:
+            yield f"{start.rstrip('/')}/{name}"
+    elif module:
+        yield module
+        for name in names:
+            yield f"{module}.{name}"
+
+
+_FROM = re.compile(
+    r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(?:\(([^()]{0,5000})\)|([^\n#;]{0,2000}))", re.MULTILINE
+)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n#;]{1,2000})", re.MULTILINE)
+_QUOTED = re.compile(r"""["']([A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,12})["']""")
+
+
+def _guessed(text: str, path: str) -> Iterator[str]:
+    """The imports of a file that cannot be parsed, as far as lines tell."""
+    for match in _FROM.finditer(text):
+        names = re.findall(r"\w+", match[3] or match[4] or "")
+        yield from _of_from(len(match[1]), match[2] or None, names, path)
+    for match in _IMPORT.finditer(text):
+        yield from re.findall(r"[\w.]+", match[1])
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Names that a file may import or replace by their text, as ``mock.patch("package.module.name")`` does."""
+    for match in _QUOTED.finditer(text):
+        yield match[1]
+        yield match[1].rpartition(".")[0]
+
+
+def _files(name: str, importer: str, modules: Mapping[str, set[str]]) -> Iterator[str]:
+    """The files that importing a name runs: its own, and those of the packages around it."""
+    if len(name) > 2 * LONGEST_PATH:  # what nobody calls a file costs time only
+        return
+    if name.startswith("/"):
+        dotted = name[1:].replace("/", ".")
+        yield from modules.get(dotted, ())
+        return
+    beside = ".".join([*importer.split("/")[:-1], name])  # the folder of a script is on its path
+    yield from modules.get(beside, ())
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        yield from modules.get(".".join(parts[:end]), ())
+
+
+def _conftests(path: str, paths: Collection[str]) -> set[str]:
+    """pytest loads the ``conftest.py`` of every folder above a test."""
+    folders = path.split("/")[:-1]
+    above = ("/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1))
+    return {conftest for conftest in above if conftest in paths}
+
+
+def _reversed(imports: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    importers: defaultdict[str, set[str]] = defaultdict(set)
+    for importer, imported in imports.items():
+        for file in imported:
+            importers[file].add(importer)
+    return dict(importers)
+
+
+def _reached(start: Iterable[str], importers: Mapping[str, Collection[str]]) -> set[str]:
+    """These files and all that import them, however indirectly."""
+    reached: set[str] = set()
+    pending = list(start)
+    while pending:
+        path = pending.pop()
+        if path not in reached:
+            reached.add(path)
+            pending.extend(importers.get(path, ()))
+    return reached

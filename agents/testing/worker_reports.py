@@ -1,0 +1,96 @@
+"""Has reports and sources looked at in the warm workers, and believes of the answers only what has their shape."""
+
+import base64
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+
+from agents.testing.junit import MOST_CASES
+from agents.testing.test_selection import Selection
+from agents.testing.xml import MOST_BYTES
+from domain.errors import ToolError
+from domain.review.review import RiskLevel
+from domain.runs.testing import Coverage, TestCase
+from workspace.sandbox.worker_pool import WorkerPool
+
+_SECONDS = 30.0
+
+Value = TypeVar("Value")
+
+
+class _Cases(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    cases: tuple[TestCase, ...] = Field(max_length=MOST_CASES)
+
+
+async def read_junit(document: bytes, root: str, pool: WorkerPool, seconds: float = _SECONDS) -> tuple[TestCase, ...]:
+    """The tests of a JUnit report.
+
+    :param root: the folder that the tests ran in, as they saw it; absolute.
+    :raises ToolError: it cannot be read, and why.
+    """
+    request: JsonValue = {"document": _encoded(document, "The JUnit report"), "root": root}
+    answer = _read(await pool.call("junit", request, seconds))
+    return _shaped(TypeAdapter(_Cases), {"cases": answer}, "the JUnit report").cases
+
+
+async def read_cobertura(
+    document: bytes, root: str, paths: Collection[str], pool: WorkerPool, seconds: float = _SECONDS
+) -> Coverage:
+    """The coverage of a Cobertura report.
+
+    :param root: the folder that the tests ran in, as they saw it; absolute.
+    :param paths: the files of the repository; others are left out.
+    :raises ToolError: it cannot be read, and why.
+    """
+    known: list[JsonValue] = [*paths]
+    request: JsonValue = {"document": _encoded(document, "The coverage report"), "root": root, "paths": known}
+    answer = _read(await pool.call("cobertura", request, seconds))
+    return _shaped(TypeAdapter(Coverage), answer, "the coverage report")
+
+
+async def select_tests(
+    paths: Collection[str],
+    sources: Mapping[str, str],
+    changed: Sequence[str],
+    level: RiskLevel,
+    coverage_map: Mapping[str, Collection[str]],
+    pool: WorkerPool,
+    seconds: float = _SECONDS,
+) -> Selection:
+    """Which tests to run, see :func:`agents.testing.test_selection.select`; all where that could not be found out."""
+    request: JsonValue = {
+        "paths": [*paths],
+        "sources": dict(sources),
+        "changed": [*changed],
+        "level": level.value,
+        "coverage_map": {test: [*files] for test, files in coverage_map.items()},
+    }
+    try:
+        answer = await pool.call("selection", request, seconds)
+        chosen = _shaped(TypeAdapter(Selection), answer, "the sources")
+    except ToolError as error:
+        return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
+    known = set(paths)
+    return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
+
+
+def _encoded(document: bytes, what: str) -> str:
+    if len(document) > MOST_BYTES:
+        raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
+    return base64.b64encode(document).decode()
+
+
+def _read(answer: JsonValue) -> JsonValue:
+    if isinstance(answer, dict) and "problem" in answer:
+        raise ToolError(str(answer["problem"])[:500])
+    return answer.get("read") if isinstance(answer, dict) else None
+
+
+def _shaped(adapter: TypeAdapter[Value], answer: JsonValue, what: str) -> Value:
+    try:
+        return adapter.validate_python(answer)
+    except ValidationError:
+        raise ToolError(f"What a worker read in {what} is not of the shape it should have.") from None

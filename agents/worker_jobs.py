@@ -1,0 +1,148 @@
+"""What the warm workers do: the parsers that are written in Python, each as a function from JSON to JSON.
+
+``prepare`` runs each once on harmless input, so that everything that is imported late is there before the worker
+gives up its right to read the installation.
+"""
+
+# bandit comes without types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
+import base64
+import codecs
+import io
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from bandit.core import constants as bandit_constants
+from bandit.core import extension_loader
+from bandit.core.config import BanditConfig
+from bandit.core.docs_utils import get_url
+from bandit.core.manager import BanditManager
+from pydantic import JsonValue
+
+from agents.review.checks import patterns, secrets
+from agents.testing import parsers as testing
+
+# Rules nobody should be told about unasked: bare imports, asserts, `random`, every subprocess call, and the three that
+# guess at passwords (our own secret detection is better at it and never quotes them).
+BANDIT_UNASKED = frozenset(
+    {"B101", "B105", "B106", "B107", "B112", "B311", "B404", "B603", "B606", "B607", "B609"}
+    | {"B401", "B402", "B403", "B405", "B406", "B407", "B408", "B409", "B410", "B411", "B412", "B413", "B415"}
+)
+
+
+class _Bandit:
+    """One bandit, used again for every file."""
+
+    def __init__(self) -> None:
+        self._manager = BanditManager(BanditConfig(), "file", quiet=True, profile={"exclude": BANDIT_UNASKED})
+
+    def scan(self, content: bytes, heeding: bool) -> list[JsonValue] | None:
+        """The issues of one file; None if it could not be parsed.
+
+        :param heeding: whether comments with ``nosec`` count.
+        """
+        manager = self._manager
+        manager.results, manager.skipped, manager.scores = [], [], []
+        manager.ignore_nosec = not heeding or b"nosec" not in content  # spares bandit the tokenizer
+        manager._parse_file("./file.py", io.BytesIO(content), ["./file.py"])  # pyright: ignore[reportPrivateUsage]
+        if manager.skipped:
+            return None
+        low = bandit_constants.LOW
+        return [
+            {
+                "rule": issue.test_id,
+                "severity": issue.severity,
+                "confidence": issue.confidence,
+                "line": issue.lineno,
+                "end_line": max(issue.linerange or [issue.lineno]),
+                "text": issue.text[:500],
+                "url": get_url(issue.test_id),
+            }
+            for issue in manager.results
+            if issue.filter(low, low)
+        ]
+
+
+@lru_cache(maxsize=1)
+def _scanner() -> _Bandit:
+    return _Bandit()
+
+
+def bandit(request: Any) -> JsonValue:
+    """Scan one file at head and, only if there is something to compare, at the merge base."""
+    scanner, heeding = _scanner(), bool(request["heeding"])
+    head = scanner.scan(base64.b64decode(request["head"]), heeding)
+    base: list[JsonValue] | None = []
+    if head and request["base"] is not None:
+        base = scanner.scan(base64.b64decode(request["base"]), heeding)
+    return {"head": head, "base": base}
+
+
+def scan_secrets(request: Any) -> JsonValue:
+    """Scan the added lines of some files; answers never hold what was found, only where and of what kind."""
+    return [
+        {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
+        for file in request
+        for hit in secrets.scan(file["path"], _numbered(file["added"]), file["removed"], _numbered(file["headers"]))
+    ]
+
+
+def _numbered(lines: Any) -> list[tuple[int, str]]:
+    return [(number, text) for number, text in lines]
+
+
+def scan_patterns(request: Any) -> JsonValue:
+    """Match the table of our own patterns on one file at head and at the merge base."""
+    kind = request["kind"]
+    return {
+        side: [{"rule": hit.rule, "line": hit.line} for hit in patterns.scan(kind, request[side])]
+        for side in ("head", "base")
+        if request[side] is not None
+    }
+
+
+JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
+    "bandit": bandit,
+    "secrets": scan_secrets,
+    "patterns": scan_patterns,
+    "junit": testing.read_junit,
+    "cobertura": testing.read_cobertura,
+    "selection": testing.select_tests,
+}
+
+_EXAMPLE = b"""
+import hashlib, subprocess, yaml, torch, pickle, requests
+'%s' % 1
+f"{subprocess}"
+def run(command, password="x"):
+    subprocess.run(command, shell=True)  # nosec: B101
+    yaml.load(command); torch.load(command); pickle.loads(command); requests.get(command)
+    cursor.execute("SELECT %s FROM x" % command)
+    try:
+        hashlib.md5(command)
+    except Exception:
+        pass
+"""
+
+
+def prepare() -> None:
+    """Load everything, then run every job once."""
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    assert extension_loader.MANAGER.plugins
+    content = base64.b64encode(_EXAMPLE).decode()
+    bandit({"head": content, "base": content, "heeding": True})
+    bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
+    line = 'password = "' + "q9" + 'Zr4-Tk2w"'
+    scan_secrets(
+        [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
+    )
+    scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    testing.prepare()
+    for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may name its encoding
+        codecs.lookup(codec)

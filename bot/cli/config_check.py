@@ -1,0 +1,34 @@
+"""`forge config check`: what `Forge / config` would say of a file, before it is pushed."""
+
+from pathlib import Path
+
+from bot.cli.output import output
+from domain.config.mistakes import Mistake, counted
+from domain.errors import ConfigurationError
+from domain.text.escaping import visible
+from domain.text.redaction import outgoing
+from pipeline.config.loading import parse
+
+
+def check(file: Path) -> bool:
+    """Print every mistake of a configuration file on a line of its own, and answer whether there is none.
+
+    :raises ConfigurationError: if the file cannot be read.
+    """
+    try:
+        parsed = parse(file.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file} cannot be read: {error.strerror}.", "Name a configuration file, such as .github/forge.yml."
+        ) from None
+    lines = [_line(file, "error", mistake) for mistake in parsed.mistakes]
+    lines += [_line(file, "warning", idle) for idle in parsed.idle]
+    lines.append(f"{file}: {counted(parsed.mistakes)}" if parsed.mistakes else f"{file} is valid")
+    with output() as console:
+        for line in lines:
+            console.out(outgoing(visible(line)), highlight=False)
+    return not parsed.mistakes
+
+
+def _line(file: Path, level: str, mistake: Mistake) -> str:
+    return f"{file}:{mistake.line}:{mistake.column}: {level}: {mistake.sentence}"

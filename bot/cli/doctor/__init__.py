@@ -1,0 +1,1 @@
+"""``forge doctor``: looks at everything that Forge needs."""

@@ -1,0 +1,322 @@
+"""The command line: what operators and developers type. Decisions are made on GitHub, never here."""
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import structlog
+import typer
+from rich.console import Console
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from bot import app as process
+from bot.cli import audit as auditing
+from bot.cli import config_check
+from bot.cli import costs as spending
+from bot.cli import gates as asking
+from bot.cli import halt as halting
+from bot.cli import metrics as feedback
+from bot.cli import review as local
+from bot.cli import runs as listing
+from bot.cli.database import NotThere
+from bot.cli.doctor import doctor as examination
+from bot.cli.memory_commands import memory
+from bot.cli.output import output, printed
+from bot.cli.run import run as _run
+from bot.cli.run import run_app
+from bot.logging import configure, print_uncaught
+from bot.settings import Settings
+from bot.version import VERSION
+from domain.errors import ForgeError
+from domain.gates import GateState
+from domain.review.review import Decision
+from domain.runs.run import RunState
+from domain.text.escaping import visible
+from memory.reports.costs import By
+from messages.config import PATH
+from pipeline.worker import WorkflowEngine
+
+log = structlog.get_logger(__name__)
+
+
+class _Forge(TyperGroup):
+    """The commands; what typer passes on of another library's words is left out of its messages."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
+_HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Look", "Step in"  # panels of the help
+cli = typer.Typer(cls=_Forge, no_args_is_help=True)
+gates = typer.Typer(add_completion=False)
+cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
+cli.add_typer(memory, name="memory", rich_help_panel=_LOOK)
+configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
+cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
+errors = Console(stderr=True)
+_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
+
+
+def main() -> None:
+    """Do what the command line says; an error becomes one message and exit code 2, or 1 for what is not there."""
+    try:
+        with printed():
+            cli()
+    except ForgeError as error:
+        errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
+        sys.exit(1 if isinstance(error, NotThere) else 2)
+    except Exception as error:
+        print_uncaught(type(error), error, error.__traceback__)
+        errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
+        sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        with output() as console:
+            console.out(f"forge {VERSION}", highlight=False)
+        raise typer.Exit
+
+
+@cli.callback(help="Forge reviews pull requests on GitHub.")
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print which version this is.")
+    ] = False,
+) -> None:
+    """What is said before a command."""
+
+
+@cli.command(rich_help_panel=_SERVE)
+def serve() -> None:
+    """Accept webhooks and do the work."""
+    run_app(_serve)
+
+
+@cli.command(rich_help_panel=_SERVE)
+def worker() -> None:
+    """Do work only, beside other processes on the same database; health and metrics are served all the same."""
+    run_app(_work)
+
+
+@cli.command(rich_help_panel=_SERVE)
+def migrate() -> None:
+    """Bring the database to this version's schema. `serve` and `worker` do it, too."""
+    _run(listing.migrate)
+
+
+@cli.command(rich_help_panel=_SERVE)
+def doctor(
+    ask: Annotated[bool, typer.Option("--ask", help="Ask the models, too: it costs a few tokens.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name the attacks on the sandbox.")] = False,
+) -> None:
+    """Examine settings, database, GitHub, webhook, models, clock, tools and sandbox.
+
+    Exit codes: 0 Forge can work here, 1 something marked ✗ keeps it from that.
+    """
+    configure("console", level=40)
+    healthy = asyncio.run(examination.examine(Console(), ask=ask, verbose=verbose))
+    raise typer.Exit(0 if healthy else 1)
+
+
+@cli.command(rich_help_panel=_LOOK)
+def runs(
+    state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    events: Annotated[str | None, typer.Option(metavar="RUN", help="Replay the events of this run.")] = None,
+) -> None:
+    """List the latest runs, or what happened in one."""
+    _run(lambda settings: listing.runs(settings, state, limit, events))
+
+
+@cli.command(rich_help_panel=_LOOK)
+def deliveries(
+    failed: Annotated[bool, typer.Option("--failed", help="List those that failed, newest first, GUID first.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
+) -> None:
+    """Count deliveries by event, outcome and kind of reason."""
+    _run(lambda settings: listing.failed_deliveries(settings, limit) if failed else listing.deliveries(settings))
+
+
+@cli.command(rich_help_panel=_STEP_IN)
+def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
+    """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
+    _run(lambda settings: listing.replay(settings, guid))
+
+
+@cli.command(rich_help_panel=_LOOK)
+def audit(
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
+    gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Of gates of this name, or of one.")] = None,
+    breaker: Annotated[str | None, typer.Option(metavar="NAME", help="Of this breaker or guard.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The newest so many; a story has 200.")] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export as JSON Lines, everything there is.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Export as CSV, everything there is.")] = False,
+) -> None:
+    """Tell who decided what, and what stopped whom."""
+    if as_jsonl and as_csv:
+        raise typer.BadParameter("Choose one of --jsonl and --csv.")
+    asked = auditing.Asked(run, gate, breaker, since, until, repository, limit)
+    form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
+    _run(lambda settings: auditing.show(settings, asked, form))
+
+
+@cli.command(rich_help_panel=_LOOK)
+def costs(
+    by: Annotated[By | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
+) -> None:
+    """Sum up what models cost, by phase, model, repository and day (UTC)."""
+    _run(lambda settings: spending.show(settings, spending.Asked(by, run, repository, since, until)))
+
+
+@cli.command(rich_help_panel=_LOOK)
+def metrics(
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
+    weeks: Annotated[int, typer.Option(min=1, max=52, help="How many.")] = 12,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
+) -> None:
+    """Show how well Forge does, week by week: success, cost, iterations, what people dismissed and overrode."""
+    _run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
+
+
+@gates.callback(invoke_without_command=True)
+def list_gates(
+    context: typer.Context,
+    state: Annotated[GateState | None, typer.Option(help="Only gates in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+) -> None:
+    """List the latest gates, those that wait first. They are decided on GitHub."""
+    if context.invoked_subcommand is None:
+        _run(lambda settings: asking.show_all(settings, state, limit))
+
+
+@gates.command("show")
+def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
+    """Show what a gate asks, why, what can be answered, and what was."""
+    _run(lambda settings: asking.show_one(settings, gate))
+
+
+@cli.command(rich_help_panel=_STEP_IN)
+def halt(why: Annotated[str, typer.Argument(help="Why; it is shown and kept.")] = "") -> None:
+    """Stop everything now: no model is called, nothing is written to GitHub. Webhooks are kept for later."""
+    _run(lambda settings: halting.halt(settings, why))
+
+
+@cli.command(rich_help_panel=_STEP_IN)
+def resume() -> None:
+    """Let everything go on that `forge halt` stopped."""
+    _run(halting.resume)
+
+
+@cli.command(rich_help_panel=_HERE)
+def review(
+    path: Annotated[Path, typer.Argument(help="A folder in the repository.")] = Path(),
+    base: Annotated[
+        str | None, typer.Option(help="The revision to compare with.", show_default="origin/HEAD, main or master")
+    ] = None,
+    staged: Annotated[bool, typer.Option("--staged", help="Look at what is staged, against HEAD.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Correct formatting and simple lint in the working tree.")] = False,
+    unread_ok: Annotated[
+        bool, typer.Option("--unread-ok", help="End with 0 instead of 4, as the hook for pre-commit does.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
+    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
+) -> None:
+    """Review a local repository against a revision, like a pull request.
+
+    One line per finding where the output is no terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong input or
+    an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 nobody read
+    the output to its end.
+    """
+    if as_json and as_sarif:
+        raise typer.BadParameter("Choose one of --json and --sarif.")
+    shown = "json" if as_json else "sarif" if as_sarif else "text"
+    configure("console", level=40)
+    decision = asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))
+    raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
+
+
+@configuration.command("check")
+def check_configuration(
+    file: Annotated[Path, typer.Argument(help="The file, or what is to become it.")] = Path(PATH),
+) -> None:
+    """Say what `Forge / config` would say of a file, before it is pushed.
+
+    Exit codes: 0 valid, 1 mistakes, 2 it cannot be read.
+    """
+    raise typer.Exit(0 if config_check.check(file) else 1)
+
+
+@cli.command(rich_help_panel=_HERE)
+def demo(
+    stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
+) -> None:
+    """Show a review from end to end on this machine, without an account or a key."""
+    from bot import demo as show  # imported late: nothing else needs the simulated GitHub
+
+    configure("console", level=40)
+    raise typer.Exit(asyncio.run(show.run(Console(), _stop_signal if stay else None)))
+
+
+async def _serve(settings: Settings) -> None:
+    stopped = _stop_signal()
+    async with process.forge(settings) as running, process.served(running) as port:
+        _tell_unusable(running)
+        log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
+        await _until_over(stopped, running.workflows)
+
+
+async def _work(settings: Settings) -> None:
+    stopped = _stop_signal()
+    async with process.forge(settings, door=False) as running, process.served(running) as port:
+        _tell_unusable(running)
+        log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
+        await _until_over(stopped, running.workflows)
+
+
+def _tell_unusable(running: process.Forge) -> None:
+    for each in running.services.models.unusable():
+        log.warning("model.unusable", why=each.reason, advice=each.advice)
+
+
+async def _until_over(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
+    """Wait for the signal to stop; die where another process may do this one's work by now."""
+    gc.collect()
+    gc.freeze()  # what is there for good need not be looked through again while everybody waits
+    waiting = [asyncio.create_task(event.wait()) for event in (stopped, workflows.displaced)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    if workflows.displaced.is_set() and not stopped.is_set():
+        log.error("displaced", why="The lease ran out, so another process may have taken over. Start this one again.")
+        os._exit(os.EX_TEMPFAIL)
+    log.info("stopping")
+
+
+def _stop_signal() -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""`forge metrics`: how well Forge does, week by week, with the trend (SPEC M10)."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.table import Column, Table
+
+from bot.cli import audit as auditing
+from bot.cli.database import opened
+from bot.cli.output import output
+from bot.clock import SystemClock
+from bot.settings import Installation
+from domain.metrics import WEEK, Measure, Series, trend
+from memory.reports import metrics
+from messages.audit import span
+
+UNKNOWN = "–"
+
+
+async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:
+    """Print every metric of the last weeks.
+
+    :raises NotThere: if Forge never ran in the repository.
+    """
+    now = SystemClock().now()
+    async with opened(settings) as database:
+        ids = None if repository is None else await auditing.repositories_named(database, repository)
+        found = await metrics.weekly(database, now, weeks, ids)
+    with output() as console:
+        if as_json:
+            console.file.write(json.dumps(told(found, now), indent=2) + "\n")
+            return
+        console.print(_table(found))
+        console.print(f"{weeks} weeks of seven days, the last of which ends now; {UNKNOWN}: nothing is known.")
+
+
+def told(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
+    """The metrics for programs: values week by week, null where nothing is known."""
+    return [
+        {
+            "metric": each.metric.name,
+            "measure": each.metric.measure.value,
+            "unit": each.metric.unit,
+            "weeks_end": [(now - WEEK * ago).isoformat() for ago in reversed(range(len(each.values)))],
+            "values": [None if value is None else round(value, 4) for value in each.values],
+            "counts": [*each.counts],
+        }
+        for each in found
+    ]
+
+
+def shown(series: Series, value: float | None) -> str:
+    """A value for people."""
+    if value is None:
+        return UNKNOWN
+    if series.metric.unit == "s":
+        return span(value)
+    if series.metric.measure is Measure.share:
+        return f"{value:.0%}"
+    return f"{value:.2f}"
+
+
+def _table(found: Sequence[Series]) -> Table:
+    right = [Column(name, justify="right", no_wrap=True) for name in ("this week", "of", "week before")]
+    table = Table(Column("metric", no_wrap=True), *right, Column("trend", no_wrap=True), box=None)
+    for each in found:
+        before = each.values[-2] if len(each.values) > 1 else None
+        unit = f", {each.metric.unit}" if each.metric.unit not in ("", "s") else ""
+        of = str(each.counts[-1]) if each.counts[-1] else ""
+        table.add_row(f"{each.metric.title}{unit}", shown(each, each.now), of, shown(each, before), trend(each.values))
+    return table

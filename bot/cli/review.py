@@ -1,0 +1,89 @@
+"""Reviews a local repository on the command line, with the same layers as a pull request."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+
+from agents.review import reviewer
+from agents.review.reviewer import ModelPart
+from agents.toolbox import Toolbox
+from bot.cli import sarif
+from bot.cli.fix import correct
+from bot.cli.output import output
+from bot.cli.review_output import show, tell
+from bot.version import VERSION
+from domain.errors import ForgeError
+from domain.ids import finding_id
+from domain.review.findings import Layer
+from domain.review.review import Decision, LayerReport, Review
+from domain.text.escaping import visible
+from domain.text.redaction import outgoing
+from pipeline.config import loading
+from safety.risk import Author
+from workspace.local_repository import HEAD, Local, local
+
+_NO_MODEL = "`forge review` asks no model; on GitHub one reads every change of source, where it is set up."
+JSON_VERSION = 1
+"""Of what `--json` prints; a change that a reader could stumble over raises it."""
+
+
+async def run(
+    path: Path, base: str | None, shown: Literal["text", "json", "sarif"], *, staged: bool = False, fix: bool = False
+) -> Decision:
+    """Review a repository, print the result, and answer what it came to.
+
+    :param path: a folder in it.
+    :param base: the revision to compare with; None for the default branch, or for HEAD if ``staged``.
+    :param staged: look at the index instead of the working tree.
+    :param fix: correct what is simple in the working tree, and review what is left.
+    :raises CodeAccessError: if there is no repository, no such revision, or no common history.
+    :raises ForgeError: if the result cannot be printed, or a file cannot be written.
+    """
+    review, problem = await _review(path, base, staged=staged, fix=fix)
+    if problem and shown != "text":
+        sys.stderr.write(f"forge: {outgoing(visible(problem))}\n")
+    with output() as console:
+        if shown == "json":
+            told = {"version": JSON_VERSION, "forge": VERSION, "problem": problem, **review.model_dump(mode="json")}
+            console.out(json.dumps(told, indent=2), highlight=False)
+        elif shown == "sarif":
+            console.out(json.dumps(sarif.document(review.findings, problem), indent=2), highlight=False)
+        else:
+            tell(console, review, problem, whole=sys.stdout.isatty())
+    return review.decision
+
+
+async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:
+    if staged and fix:
+        raise ForgeError("--fix corrects the working tree, and --staged looks at the index.", "Choose one of them.")
+    async with Toolbox.start() as toolbox:
+        compared = HEAD if staged and base is None else base
+        async with local(path, compared, staged=staged) as code:
+            reviewed = await _looked_at(code, toolbox)
+            corrected = await correct(code, reviewed[0].findings) if fix else []
+        if corrected:
+            for finding in corrected:
+                sys.stderr.write(f"corrected {show(finding.where)}: {show(finding.rule)}\n")
+            async with local(path, base) as code:
+                reviewed = await _looked_at(code, toolbox)
+    return reviewed
+
+
+async def _looked_at(code: Local, toolbox: Toolbox) -> tuple[Review, str | None]:
+    started = time.perf_counter()
+    change = await code.change(code.merge_base_sha, code.head)
+    config_file = (await code.read(code.merge_base_sha, [loading.PATH])).get(loading.PATH)
+    loaded = loading.of_checkout(config_file)
+    settings = loaded.configuration
+    kept = reviewer.within(change, settings)
+    checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
+    result = reviewer.draw(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
+    named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
+    timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
+    return timed, loaded.problem
+
+
+async def _no_dependencies() -> None:
+    """GitHub's dependency comparison needs GitHub."""

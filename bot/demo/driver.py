@@ -1,0 +1,189 @@
+"""The stage of the demo: what its people do, and what Forge and GitHub show of it on the console."""
+
+import asyncio
+import os
+import re
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import httpx
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.syntax import Syntax
+
+from bot.settings import Settings
+from messages import review as review_texts
+from simulator import Simulator
+from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
+
+_FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
+_COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
+
+
+class Stage:
+    """The console and the simulated GitHub.
+
+    :param patience: seconds one review may take.
+    """
+
+    def __init__(self, console: Console, github: Simulator, patience: float) -> None:
+        self.console = console
+        self.github = github
+        self._patience = patience
+
+    @asynccontextmanager
+    async def browser(self, login: str) -> AsyncGenerator[httpx.AsyncClient]:
+        """A browser in which somebody is signed in to the simulated GitHub."""
+        async with httpx.AsyncClient(base_url=self.github.url, follow_redirects=True) as client:
+            (await client.post("/acting", data={"login": login, "back": "/"})).raise_for_status()
+            yield client
+
+    async def write(self, login: str, pull: PullRequest, text: str) -> None:
+        """Write a comment in the form of the pull request's page."""
+        self.say(login, text)
+        async with self.browser(login) as client:
+            address = f"/{pull.repository.full_name}/pull/{pull.number}/comment"
+            (await client.post(address, data={"body": text})).raise_for_status()
+
+    async def command(self, settings: Settings, *words: str) -> str:
+        """Run a command of `forge` on the database of the demo and show what it prints; that text."""
+        self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot",
+            *words,
+            env={**os.environ, **_environment(settings), "COLUMNS": str(self.console.width)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed = (await process.communicate())[0].decode()
+        self.console.print(printed, markup=False, highlight=False, soft_wrap=True)
+        return printed
+
+    async def settled(self, pull: PullRequest) -> list[Thread]:
+        """Forge resolves threads after its verdict, one after the other; those it has resolved in the end."""
+        resolved: list[Thread] = []
+        quiet = 0
+        while quiet < 30:
+            await asyncio.sleep(0.1)
+            now = [thread for thread in self.github.threads(pull) if thread.resolved_by is self.github.app.bot]
+            quiet = quiet + 1 if len(now) == len(resolved) else 0
+            resolved = now
+        return resolved
+
+    async def opened(self, repository: Repository, after: int) -> PullRequest:
+        """Wait for the pull request that Forge opens.
+
+        :param after: the number of what it is opened for.
+        """
+        ended = time.monotonic() + self._patience
+        while time.monotonic() < ended:
+            if mine := [each for each in repository.pulls() if each.number > after]:
+                return mine[0]
+            await asyncio.sleep(0.02)
+        raise TimeoutError("Forge did not open a pull request.")
+
+    async def reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
+        """Wait for Forge's answer and show it."""
+        ended = time.monotonic() + self._patience
+        while time.monotonic() < ended:
+            if mine := [each for each in said() if each.user is self.github.app.bot]:
+                self.say(mine[0].user.login, shown(mine[0].body))
+                return mine[0].body
+            await asyncio.sleep(0.02)
+        raise TimeoutError("Forge did not answer.")
+
+    def say(self, login: str, text: str) -> None:
+        self.console.print(Panel(Markdown(text), title=escape(login), title_align="left"))
+
+    async def watch(
+        self, repository: Repository, head: str, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
+    ) -> CheckRun:
+        """Follow a check of a head until it is completed, telling each state it goes through.
+
+        :param conclusion: the one it should come to, where it is completed already.
+        """
+        started, seen = time.monotonic(), ""
+        while time.monotonic() - started < self._patience:
+            for check in self.github.check_runs(repository, head, name):
+                state = check.conclusion or check.status
+                if f"{state}{check.title}" != seen:
+                    seen = f"{state}{check.title}"
+                    told = f"{check.name}: [{_COLOURS.get(state, 'cyan')}]{state}[/] · {escape(check.title or '')}"
+                    self.console.print(f"  {time.monotonic() - started:5.1f} s  {told}")
+                if check.status == "completed" and conclusion in {None, check.conclusion}:
+                    return check
+            await asyncio.sleep(0.02)
+        raise TimeoutError(f"{name} on {head[:7]} was not completed within {self._patience:.0f} s.")
+
+    def show_review(self, pull: PullRequest) -> None:
+        for review in self.github.reviews(pull):
+            body = Markdown(shown(review.body))
+            self.console.print(Panel(body, title=f"review by {review.user.login}", title_align="left"))
+        for comment in self.github.review_comments(pull):
+            self.show_comment(comment)
+
+    def show_comment(self, comment: ReviewComment) -> None:
+        title = f"{comment.path}:{comment.start_line or comment.line}"
+        context = "\n".join(comment.diff_hunk.splitlines()[-4:])
+        self.console.print(Rule(escape(title), align="left", style="dim"))
+        self.console.print(Syntax(context, "diff", background_color="default", word_wrap=True))
+        self.console.print(Markdown(shown(comment.body)))
+
+    def show_check(self, check: CheckRun) -> None:
+        buttons = "  ".join(f"[ {action['label']} ]" for action in check.actions)
+        title = f"{check.name} · {check.conclusion} · {len(check.annotations)} annotations   {buttons}"
+        content = Markdown(shown(f"## {check.title}\n\n{check.summary}\n\n{check.text or ''}"))
+        style = _COLOURS.get(check.conclusion or "", "cyan")
+        self.console.print(Panel(content, title=escape(title), title_align="left", border_style=style))
+
+    def step(self, text: str) -> None:
+        self.console.print()
+        self.console.print(Rule(escape(text), align="left", style="bold"))
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The settings as a shell would give them."""
+    return {
+        "FORGE_GITHUB_API_URL": settings.github_api_url,
+        "FORGE_GITHUB_WEB_URL": settings.github_web_url,
+        "FORGE_APP_ID": str(settings.app_id),
+        "FORGE_PRIVATE_KEY": settings.private_key_pem(),
+        "FORGE_WEBHOOK_SECRET": ",".join(secret.get_secret_value() for secret in settings.webhook_secret),
+        "FORGE_DATABASE_URL": settings.database_url,
+        "FORGE_DATA_DIR": str(settings.data_dir),
+    }
+
+
+def kept(console: Console, promises: Mapping[str, bool]) -> bool:
+    """Whether everything came out as promised; what did not is named."""
+    for promise in [promise for promise, kept in promises.items() if not kept]:
+        console.print(f"[red]This did not happen:[/] {promise}")
+    return all(promises.values())
+
+
+def named(thread: Thread) -> str:
+    """The finding of a thread: its name, its rule and where it stands."""
+    comment = thread.comments[0]
+    found = _FINDING.search(comment.body)
+    return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path
+
+
+def finding_of(comment: ReviewComment) -> str:
+    """The name of the finding that a comment carries."""
+    found = _FINDING.search(comment.body)
+    return found["name"] if found else ""
+
+
+def shown(markdown: str) -> str:
+    """What a browser would show of it: without HTML comments and tags that a terminal would print."""
+    lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]
+    text = "\n".join(lines).replace("<sub>", "").replace("</sub>", "")
+    text = text.replace("```suggestion\n```", "*Suggestion, one click: remove this.*")
+    return text.replace("```suggestion\n", "*Suggestion, one click:*\n```python\n")

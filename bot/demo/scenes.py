@@ -1,0 +1,229 @@
+"""The acts of the demo: a pull request that is mended, one at a gate, one that teaches, and an issue's way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.markup import escape
+
+from bot.demo import parcel_issue, project
+from bot.demo.driver import Stage, finding_of, named, shown
+from bot.settings import Settings
+from messages import gates as gate_texts
+from messages import tests as test_texts
+from simulator import Simulator, User
+from simulator.gitstore import FileContent
+from simulator.state import Repository
+
+_MENDED = ("failure", "success")
+
+Promises = Mapping[str, bool]
+"""What an act should show, and whether it did."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The repository and its people: one who may write, one who maintains, one who is nobody here."""
+
+    repository: Repository
+    author: User
+    maintainer: User
+    stranger: User
+
+
+def cast_of(github: Simulator) -> Cast:
+    """Bring the people and their repository to the simulated GitHub."""
+    repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
+    github.install(repository)
+    author, maintainer = github.user("author"), github.user("maintainer")
+    github.grant(repository, author, "write")
+    github.grant(repository, maintainer, "maintain")
+    return Cast(repository, author, maintainer, github.user("stranger"))
+
+
+async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
+    """A pull request is reviewed, discussed, mended and approved.
+
+    :param second_push: what the author repairs, by path.
+    """
+    github, repository = stage.github, cast.repository
+    author, maintainer, stranger = cast.author, cast.maintainer, cast.stranger
+    stage.step(f"A person opens a pull request in {project.REPOSITORY}: “{project.TITLE}”")
+    repository.dependency_changes = project.DEPENDENCIES
+    head = await author.push(repository, project.BRANCH, project.FIRST_PUSH, project.TITLE, base="main")
+    pull = await author.open_pull_request(repository, project.BRANCH, title=project.TITLE, body=project.BODY)
+    first = await stage.watch(repository, head)
+    wanted_changes = first.conclusion == "failure"  # the fix that is pushed later takes the question away
+    stage.show_review(pull)
+    stage.show_check(first)
+
+    stage.step("A maintainer disagrees with one of them")
+    comment = next(each for each in github.review_comments(pull) if "docker/latest-tag" in each.body)
+    said = await maintainer.reply(comment, "/forge dismiss our registry resolves latest to a fixed digest")
+    stage.say(said.user.login, said.body)
+    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+
+    stage.step("A stranger tries to command")
+    asked = await stranger.comment(pull, "/forge pause")
+    stage.say(asked.user.login, asked.body)
+    refusal = await stage.reply(lambda: github.comments(pull)[1:])
+
+    stage.step("The author pushes a fix")
+    repository.dependency_changes = []
+    head = await author.push(repository, project.BRANCH, second_push, "Do what the review says")
+    second = await stage.watch(repository, head)
+    asked_for = second.conclusion  # the next verdict is on the same check
+    stage.show_check(second)
+
+    stage.step("The deleted key is still in the history: the maintainer revokes it")
+    leak = next(each for each in github.review_comments(pull) if "secret/aws-access-key" in each.body)
+    said = await maintainer.reply(leak, "/forge dismiss revoked at the carrier, and a new one issued")
+    stage.say(said.user.login, said.body)
+    answer = await stage.reply(lambda: leak.thread.comments[2:])
+    third = await stage.watch(repository, head, "success")
+    stage.show_check(third)
+    closed, every = await stage.settled(pull), len(pull.threads)
+    stage.console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
+    for thread in pull.threads:
+        if thread not in closed:
+            stage.console.print(f"  left open: {escape(named(thread))}.", soft_wrap=True)
+    return {
+        "The first dismissal was taken down.": "is dismissed" in receipt,
+        "The stranger was refused.": "needs the role admin" in refusal,
+        "The second dismissal was taken down.": "is dismissed" in answer,
+        "The first verdict asks for changes.": wanted_changes,
+        "The second asks for a person.": asked_for == "action_required",
+        "The third approves.": third.conclusion == "success",
+        "The dismissed threads are resolved.": comment.thread in closed and leak.thread in closed,
+        "Threads of what is gone are resolved.": len(closed) == every > 2,
+    }
+
+
+async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+    """A critical security finding stops at its gate; a maintainer accepts the risk; the database tells the story.
+
+    :param settings: of the Forge that plays along, for its command line.
+    """
+    github, repository, author = stage.github, cast.repository, cast.author
+    name = "security_findings"
+    stage.step(f"Another pull request: “{project.GATE_TITLE}”")
+    repository.dependency_changes = project.DEPENDENCIES
+    head = await author.push(repository, project.GATE_BRANCH, project.GATE_PUSH, project.GATE_TITLE, base="main")
+    pull = await author.open_pull_request(
+        repository, project.GATE_BRANCH, title=project.GATE_TITLE, body=project.GATE_BODY
+    )
+    asked = await stage.watch(repository, head, name=gate_texts.check_name(name))
+    waited = asked.conclusion == "action_required"
+    stage.show_check(asked)
+
+    stage.step("The author approves their own change")
+    await stage.write(author.login, pull, f"/forge approve {name}")
+    refusal = await stage.reply(lambda: [each for each in github.comments(pull) if "Refused" in each.body])
+
+    stage.step("A maintainer accepts the risk in the browser, on a condition")
+    await stage.write(cast.maintainer.login, pull, f"/forge approve {name} with: {project.GATE_CONDITION}")
+    receipt = await stage.reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
+    verdict = await stage.watch(repository, head, "success")
+    stage.show_check(verdict)
+
+    stage.step("The operator asks who decided what")
+    told = await stage.command(settings, "audit", "--run", verdict.external_id or "")
+    return {
+        "The gate waited for a person.": waited,
+        "The author was refused at the gate.": "needs the role maintain" in refusal,
+        "The maintainer's approval was taken down.": "The conditions go with it" in receipt,
+        "The run went on behind the gate.": verdict.conclusion == "success",
+        "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
+        "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
+        and project.GATE_CONDITION.split()[0] in told,
+    }
+
+
+async def learning(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+    """A finding that a maintainer dismisses on one pull request is not raised on the next; the database says why.
+
+    :param settings: of the Forge that plays along, for its command line.
+    """
+    github, repository, author = stage.github, cast.repository, cast.author
+    repository.dependency_changes = []
+    stage.step(f"A pull request in which a rule is wrong: “{project.LEARNING_TITLE}”")
+    head = await author.push(repository, "old-names", project.LEARNING_PUSH, project.LEARNING_TITLE, base="main")
+    pull = await author.open_pull_request(
+        repository, "old-names", title=project.LEARNING_TITLE, body=project.LEARNING_BODY
+    )
+    await stage.watch(repository, head)
+    comment = next(each for each in github.review_comments(pull) if project.LEARNING_RULE in each.body)
+    stage.show_comment(comment)
+
+    stage.step("A maintainer says that it is wrong here")
+    said = await cast.maintainer.reply(comment, f"/forge dismiss {project.LEARNING_REASON}")
+    stage.say(said.user.login, said.body)
+    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+
+    stage.step(f"The next pull request does it again: “{project.LEARNING_AGAIN_TITLE}”")
+    title = project.LEARNING_AGAIN_TITLE
+    again = await author.push(repository, "old-names-2", project.LEARNING_AGAIN_PUSH, title, base="main")
+    second = await author.open_pull_request(repository, "old-names-2", title=title, body=project.LEARNING_BODY)
+    verdict = await stage.watch(repository, again)
+    stage.show_check(verdict)
+    raised = [each for each in github.review_comments(second) if project.LEARNING_RULE in each.body]
+
+    stage.step("The operator asks why")
+    name = finding_of(comment)
+    told = await stage.command(
+        settings, "memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)
+    )
+    return {
+        "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
+        "It was not raised again.": not raised and verdict.conclusion == "success",
+        "The summary says what was held back.": "Held back" in (verdict.summary or ""),
+        "The database says who taught it, and why.": cast.maintainer.login in told
+        and project.LEARNING_REASON.split(",")[0] in " ".join(told.split()),
+    }
+
+
+async def issue(stage: Stage, cast: Cast) -> Promises:
+    """An issue becomes a plan, people approve it, and it is carried out up to a pull request that is merged."""
+    github, repository, author = stage.github, cast.repository, cast.author
+    repository.dependency_changes = []
+    opened = await author.open_issue(repository, parcel_issue.TITLE, parcel_issue.BODY)
+
+    stage.step(f"An issue: “{parcel_issue.TITLE}”")
+    stage.say(author.login, parcel_issue.BODY)
+    stage.say(author.login, "/forge run")
+    await author.comment(opened, "/forge run")
+    plan = await stage.reply(lambda: [each for each in github.comments(opened) if "**Plan for this" in each.body])
+    asked = await stage.reply(lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body])
+
+    stage.step("A maintainer approves the plan, on a condition")
+    stage.say(cast.maintainer.login, approval := f"/forge approve with: {parcel_issue.CONDITION}")
+    await cast.maintainer.comment(opened, approval)
+    pull = await stage.opened(repository, after=opened.number)
+    first = pull.head_sha
+    stage.say(pull.user.login, shown(f"## {pull.title}\n\n{pull.body}"))
+    verdict = await stage.watch(repository, first)
+    stage.show_check(verdict)
+
+    stage.step("Its tests run in the sandbox; one fails, and the run mends what it made")
+    failed = await stage.watch(repository, first, name=test_texts.CHECK_NAME)
+    stage.show_check(failed)
+    proposed = await stage.reply(
+        lambda: [each for each in github.comments(opened) if "Forge proposed a change" in each.body]
+    )
+    passed = await stage.watch(repository, pull.head_sha, name=test_texts.CHECK_NAME)
+    stage.show_check(passed)
+    for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
+        stage.say(commit.author_name, commit.message)
+
+    stage.step("The maintainer merges it")
+    was_ready = not pull.draft
+    await cast.maintainer.merge(pull)
+    return {
+        "The plan waited for a person.": "architecture_approval" in asked and "risk high" in plan,
+        "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
+        "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
+        "The draft was reviewed like any other.": verdict.conclusion is not None,
+        "A test failed, and what it found was mended.": (failed.conclusion, passed.conclusion)
+        == ("failure", "success"),
+        "It was ready once review and tests had passed.": was_ready,
+        "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",
+    }

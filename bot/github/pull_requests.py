@@ -1,0 +1,134 @@
+"""Pull requests that Forge opens on GitHub: from a branch of the repository itself into another one."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import BaseModel, JsonValue
+
+from bot.github.client import repository_path, segment
+from bot.github.errors import unexpected
+from bot.github.graphql import Document
+from bot.github.merging import GitHubMerging
+from bot.github.payloads import ListedPull, Pull, Tip, parse, parse_all
+from domain.errors import CodeHostError, NotFound, Unprocessable
+from domain.github.conversation import CommentEdit
+from domain.github.pull_requests import Branch, PullRequest
+from domain.ports import Proposing
+from domain.runs.run import RepositoryRef
+
+_NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
+_DESCRIBE = "updatePullRequest(input: {pullRequestId: $pull, body: $body}) { clientMutationId }"
+_MARK = "done: markPullRequestReadyForReview(input: {pullRequestId: $pull}) { pull: pullRequest { draft: isDraft } }"
+_SAY = "updateIssueComment(input: {id: $comment, body: $said}) { clientMutationId }"
+
+
+class _Write(NamedTuple):
+    """One mutation, with the variables it declares and what they are."""
+
+    declares: str
+    does: str
+    values: Mapping[str, JsonValue]
+
+
+class _Node(BaseModel):
+    node_id: str
+
+
+class _Readied(BaseModel):
+    class _Payload(BaseModel):
+        class _Pull(BaseModel):
+            draft: bool
+
+        pull: _Pull
+
+    done: _Payload
+
+
+class GitHubProposing(GitHubMerging, Proposing):
+    """Opens pull requests as an installation of the App, and keeps them up to date."""
+
+    async def default_branch(self, repository: RepositoryRef) -> Branch:
+        name = (await self.home(repository)).default_branch
+        purpose = f"read the branch {name} of {repository.full_name}"
+        address = f"{repository_path(repository)}/branches/{segment(name)}"
+        return parse(Tip, await self._client.get(repository.installation_id, address, purpose), purpose).to_domain()
+
+    async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
+        """GitHub answers all open ones to a filter it does not understand, so it is not taken at its word."""
+        purpose = f"look for a pull request from {head_branch} of {repository.full_name}"
+        owner = (await self.home(repository)).owner.login  # the filter does not know former names
+        query = {"state": "open", "head": f"{owner}:{head_branch}"}
+        items = await self._client.items(
+            repository.installation_id, f"{repository_path(repository)}/pulls", purpose, query
+        )
+        listed = parse_all(ListedPull, items, purpose)
+        numbers = [one.number for one in listed if one.comes_from(repository.id, head_branch)]
+        if not numbers:
+            return None
+        pull = (await self.read_pull(repository, min(numbers))).to_domain()
+        return pull if pull.is_open else None
+
+    async def open_pull_request(
+        self, repository: RepositoryRef, head_branch: str, base_branch: str, title: str, body: str, draft: bool
+    ) -> PullRequest:
+        wanted: dict[str, JsonValue] = {"title": title, "head": head_branch, "base": base_branch, "body": body}
+        try:
+            return await self._open(repository, {**wanted, "draft": draft})
+        except Unprocessable as error:  # so nothing was opened
+            if not draft or _NO_DRAFTS not in error.message.lower():
+                raise
+        return await self._open(repository, {**wanted, "draft": False})
+
+    async def mark_ready(
+        self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
+    ) -> bool:
+        """REST has no word for it. Apps need the permission to write contents, too: https://github.com/cli/cli/issues/8910"""
+        pull = await self.read_pull(repository, number)
+        if not pull.draft:
+            if body is not None:
+                await self.update_pull_request(repository, number, pull.title, body)
+            return False
+        purpose = f"mark {repository.full_name}#{number} as ready for review"
+        comment = None if said is None else await self._comment(repository, said.comment_id)
+        writes = [_Write("$pull: ID!", _MARK, {"pull": pull.node_id})]
+        if body is not None:
+            writes.insert(0, _Write("$body: String!", _DESCRIBE, {"body": body}))
+        if said is not None and comment is not None:
+            writes.append(_Write("$comment: ID!, $said: String!", _SAY, {"comment": comment, "said": said.body}))
+        try:
+            data = await self._together(repository, writes, purpose)
+        except CodeHostError:
+            if (await self.read_pull(repository, number)).draft:
+                raise
+            return await self.mark_ready(repository, number, body)  # GitHub did a part of it: then what is left
+        if parse(_Readied, data, purpose).done.pull.draft:
+            raise unexpected(purpose, "a success that left it a draft")
+        return comment is not None
+
+    async def _together(self, repository: RepositoryRef, writes: Sequence[_Write], purpose: str) -> object:
+        """Make several writes with one request, in their order."""
+        declared = ", ".join(write.declares for write in writes)
+        document = Document("mutation", f"({declared}) {{\n  " + "\n  ".join(write.does for write in writes) + "\n}")
+        values = {name: value for write in writes for name, value in write.values.items()}
+        return await self._client.graphql(repository, document, values, purpose)
+
+    async def _comment(self, repository: RepositoryRef, comment_id: int) -> str | None:
+        """What GraphQL calls a comment; None if it is gone."""
+        purpose = f"read a comment in {repository.full_name}"
+        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
+        try:
+            return parse(_Node, await self._client.get(repository.installation_id, address, purpose), purpose).node_id
+        except NotFound:
+            return None
+
+    async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
+        purpose = f"update pull request {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}"
+        wanted: JsonValue = {"title": title, "body": body}
+        await self._client.write(repository.installation_id, "PATCH", address, purpose, wanted)
+
+    async def _open(self, repository: RepositoryRef, wanted: dict[str, JsonValue]) -> PullRequest:
+        purpose = f"open a pull request from {wanted['head']} of {repository.full_name}"
+        address = f"{repository_path(repository)}/pulls"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
+        return parse(Pull, data, purpose).to_domain()

@@ -1,0 +1,169 @@
+"""Prometheus metrics, fed by the event bus, the door and the database; no repository is ever named in a label.
+
+What is counted is counted by the process in which it happened. What stands somewhere now (gates that wait, breakers,
+levels) is read from the database when somebody asks, so any process tells it for all.
+"""
+
+from datetime import datetime, timedelta
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from bot.clock import SystemClock
+from domain.errors import DatabaseUnavailable
+from domain.events import Event, EventType
+from domain.gates import STANDARD
+from domain.ports import Clock
+from domain.verdicts import BreakerState
+from memory.db.bus import Bus
+from memory.db.engine import Database
+from memory.reports import metrics, snapshot
+from safety.guards import Guard
+
+_OWN = frozenset({"ruff", "bandit", "detect-secrets", "zizmor", "patterns", "dependencies", "purse"})
+_GUARDS = frozenset({*(guard.value for guard in Guard), "stagnation"})
+_OUTCOMES = {
+    EventType.gate_approved: "approved",
+    EventType.gate_rejected: "rejected",
+    EventType.gate_expired: "expired",
+    EventType.gate_voided: "void",
+    EventType.gate_contested: "contested",
+}
+_ANSWERS = frozenset({EventType.gate_approved, EventType.gate_rejected})
+_RESPONSE = (5, 15, 30, 60, 120, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600)
+_CALLS = (0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 80)
+
+
+FEEDBACK = timedelta(minutes=5)
+"""How old the figures of the week may be: they are drawn from all of it, so not at each scrape."""
+
+
+class Metrics:
+    """The metrics of one process.
+
+    :param database: what stands somewhere now is read from it; None: that is left out.
+    """
+
+    def __init__(self, bus: Bus, database: Database | None = None, clock: Clock | None = None) -> None:
+        self._database = database
+        self._clock = clock or SystemClock()
+        self._drawn: datetime | None = None
+        self._registry = registry = CollectorRegistry()
+        self._events = Counter("forge_events", "Events stored in the ledger", ["type"], registry=registry)
+        self._tools = Histogram("forge_tool_seconds", "Time a check took", ["tool"], registry=registry)
+        self._deliveries = Counter(
+            "forge_deliveries", "Webhook requests by answer", ["status", "outcome"], registry=registry
+        )
+        self._redeliveries = Counter(
+            "forge_redeliveries", "Missed deliveries GitHub was asked to send again", ["outcome"], registry=registry
+        )
+        self._guards = Counter("forge_guard_trips", "Guards that stopped a phase", ["guard"], registry=registry)
+        self._iterations = Histogram(
+            "forge_run_iterations",
+            "Calls of models a run made until it was completed",
+            buckets=_CALLS,
+            registry=registry,
+        )
+        self._responses = Histogram(
+            "forge_gate_response_seconds",
+            "Time until a person answered",
+            ["gate"],
+            buckets=_RESPONSE,
+            registry=registry,
+        )
+        self._decisions = Counter("forge_gate_decisions", "Gates by outcome", ["gate", "outcome"], registry=registry)
+        self._spend = Counter("forge_spend_usd", "Settled cost of models", ["phase", "model"], registry=registry)
+        self._breakers = Gauge(
+            "forge_breakers", "Error-rate breakers of repositories by state", ["breaker", "state"], registry=registry
+        )
+        self._waiting = Gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"], registry=registry)
+        self._levels = Gauge(
+            "forge_ladder_levels", "Repositories by level, once it moved", ["level"], registry=registry
+        )
+        self._feedback = Gauge(
+            "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
+        )
+        self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
+        bus.subscribe("*", self._count)
+
+    def delivered(self, status: int, outcome: str) -> None:
+        """Count an answered webhook request."""
+        self._deliveries.labels(str(status), outcome).inc()
+
+    def asked_again(self, outcome: str) -> None:
+        """Count a missed delivery that GitHub was asked to send again: ``asked``, or ``refused`` by GitHub."""
+        self._redeliveries.labels(outcome).inc()
+
+    async def exposed(self, _request: web.Request) -> web.Response:
+        """The handler of ``/metrics``."""
+        if self._database is not None:
+            await self._look(self._database)
+        return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def _look(self, database: Database) -> None:
+        """Read what stands somewhere now; without the database, nothing is told of it rather than something old."""
+        for gauge in (self._breakers, self._waiting, self._levels):
+            gauge.clear()
+        try:
+            now = await snapshot.now(database)
+        except DatabaseUnavailable:
+            return
+        for state in BreakerState:
+            self._breakers.labels("error_rate", state.value).set(now.circuits[state.value])
+        for name, count in now.waiting.items():
+            self._waiting.labels(_gate(name)).inc(count)
+        for level, count in now.levels.items():
+            self._levels.labels(str(level)).set(count)
+        self._halted.set(now.is_halted)
+        await self._draw(database)
+
+    async def _draw(self, database: Database) -> None:
+        """Draw the figures of the last seven days, unless that was done a moment ago."""
+        now = self._clock.now()
+        if self._drawn is not None and timedelta() <= now - self._drawn < FEEDBACK:
+            return
+        self._drawn = now
+        self._feedback.clear()
+        try:
+            found = await metrics.weekly(database, now, 1)
+        except DatabaseUnavailable:
+            return
+        for each in found:
+            if each.now is not None:
+                self._feedback.labels(each.metric.name).set(each.now)
+
+    def _count(self, event: Event) -> None:
+        self._events.labels(event.type).inc()
+        if event.type is EventType.tool_executed and event.duration is not None:
+            self._tools.labels(_tool(event.source)).observe(event.duration)
+        elif event.type in _OUTCOMES:
+            self._count_decision(event)
+        elif event.type is EventType.guard_tripped:
+            name = str(event.payload.get("name", ""))
+            self._guards.labels(name if name in _GUARDS else "other").inc()
+        elif event.type is EventType.budget_settled:
+            phase = "" if event.phase is None else event.phase.value
+            self._spend.labels(phase, _model(str(event.payload.get("model", "")))).inc(event.cost)
+        elif event.type is EventType.run_completed and "calls" in event.payload:
+            self._iterations.observe(int(event.payload["calls"]))
+
+    def _count_decision(self, event: Event) -> None:
+        gate = _gate(str(event.payload.get("name", "")))
+        self._decisions.labels(gate, _OUTCOMES[event.type]).inc()
+        if event.type in _ANSWERS and event.duration is not None:
+            self._responses.labels(gate).observe(event.duration)
+
+
+def _gate(name: str) -> str:
+    """A label out of a bounded set: repositories name gates of their own."""
+    return name if name in STANDARD else "own"
+
+
+def _model(name: str) -> str:
+    """The operator names the models, with a colon."""
+    return name if ":" in name else "unknown"
+
+
+def _tool(source: str) -> str:
+    """A label out of a bounded set: linters are named by repositories, models by the operator and with a colon."""
+    return source if source in _OWN or ":" in source else "configured linter"

@@ -1,0 +1,38 @@
+"""Writes ``docs/commands.md`` from the table of verbs that ``/forge help`` answers with."""
+
+from domain.slash import ENTRIES, Entry
+from domain.text.escaping import code
+
+_INTRODUCTION = """\
+# Commands
+
+Write `/forge VERB …` in a comment on a pull request, in the body of a review, or in a reply to a finding. This page is
+generated from the code; `/forge help` answers with the same table.
+
+- **One command per line, at the start of the line.** Several lines are several commands, carried out in their order.
+- **Only what is said commands.** Quotes, code, headings, links, HTML comments and edited comments never do, and neither
+  does an App: not a bot, not Forge.
+- **Who may** is asked from GitHub at the moment of the command (read < triage < write < maintain < admin). Accounts are
+  compared by their number, so a login that was registered again has no rights.
+- Every command is acknowledged with 👀 and gets **one answer** per comment, a refusal and a typing mistake, too.
+- In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
+- Resolving a finding's thread without changing the line dismisses it as well, if whoever resolves it may dismiss. A
+  critical security finding is dismissed by command only, and never by the author of the change.
+- **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`
+  (`labels.run` in `.github/forge.yml`) on a pull request.
+- Each comment and each press acts once, also if its webhook is sent again by somebody else. In a locked conversation
+  commands act, too; GitHub lets no App answer there.
+"""
+
+
+def markdown() -> str:
+    """The page for people."""
+    working = [_row(entry) for entry in ENTRIES.values() if entry.works]
+    later = [f"- {code(f'/forge {entry.usage}')}: {entry.meaning}" for entry in ENTRIES.values() if not entry.works]
+    head = ["## Working now", "", "| command | who at least | meaning |", "| --- | --- | --- |"]
+    then = ["", "## Understood, and answered with “not available yet”", ""]
+    return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])
+
+
+def _row(entry: Entry) -> str:
+    return f"| {code(f'/forge {entry.usage}')} | {entry.needs} | {entry.meaning} |"

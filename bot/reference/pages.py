@@ -1,0 +1,209 @@
+"""Writes the pages of ``docs`` that come from the code, so that both tell the same story.
+
+``python -m bot.reference.pages docs`` writes them all; a test fails when one is out of date.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from bot.reference import commands, conditions
+from domain import globs
+from domain.config import schema
+from domain.config.presets import PRESETS, flattened
+from domain.config.schema import Schema
+from domain.gates import STANDARD, Standard
+from pipeline.config.yaml import DEEPEST, LARGEST
+
+_LATER = {"execution"}
+_LATER_NOTE = "Nothing in it has an effect in this version of Forge; `Forge / config` says so on its line."
+"""Sections that nothing reads yet; each leaves this set with the part of Forge that reads it."""
+
+_SAMPLE = """\
+review:   {on_pull_request: true, drafts: false, forks: first_time_needs_ok, paths: {include: ["**"], exclude: []}, \
+linters: [], max_comments: 25, model: auto, unread: neutral, never_send: [], dry_run: false, bots: [dependabot]}
+commands: {setup: null, test: null, lint: null, typecheck: null, build: null, network: false}
+preset:   standard
+budgets:  {phase: {planning: 5, implementation: 10, review: 2, testing: 3, deployment: 2}, run: 50, day: 200}
+breakers: {iteration: {}, time: {}, error_rate: {}}
+guards:   {max_iterations: 10, max_runtime_minutes: 15, consecutive_errors: 3}
+gates:    {}
+ladder:   {max_level: 4, pinned: null}
+paths:    {protected: [], sensitive: [], rules: []}
+labels:   {run: forge}
+issues:   {run: true}
+execution: {mode: deterministic, checkpoint_seconds: 30, checkpoint_changes: 50}
+memory:   {enabled: true, organisation: false, max: 10000}
+testing:  {runner: sandbox}
+deploy:   {}
+audit:    {retention_days: 90}
+"""
+"""Every key at its default: the sample of CONTRACT."""
+
+_INTRODUCTION = f"""\
+# Configuration
+
+A repository is configured in `.github/forge.yml`. Everything in it is optional, and without it Forge works with the
+defaults below. This page is generated from the code. Editors complete and check the file with
+[forge.schema.json](forge.schema.json): copy it beside the file, and begin the file with
+
+```yaml
+# yaml-language-server: $schema=forge.schema.json
+```
+
+`forge config check .github/forge.yml` says before a push what `Forge / config` would say after it.
+
+## Which file holds
+
+- Only the **default branch** counts. A pull request that touches the file gets the check `Forge / config`, which
+  annotates every mistake on its line and says what the new version would change. It takes effect once it is merged.
+- The file of the owner's **`.github` repository** (`.github/forge.yml` there, too) is the default for all others,
+  where the App may read it. It is laid below a repository's own file key by key; lists are taken whole.
+- A **mistake** never stops Forge. While the file is broken its last valid version holds, and each review says so. If no
+  version was ever valid, the preset `conservative` holds. What protects or forbids in the broken one holds all the
+  same, as far as it can be read: `review.never_send`, `paths.protected`, `review.model: never`, `review.dry_run: true`,
+  `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file it is the preset `standard`.
+- The **operator** of Forge can set ceilings that no file raises.
+- A **run** keeps the configuration it began with, also while it waits for a person for days. What is forbidden since
+  then holds for it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,
+  `memory.enabled`, the operator's ceilings, `/forge pause` and `forge halt`. `/forge resume` takes what is configured
+  then.
+
+The file is YAML 1.2 in UTF-8, at most {LARGEST // 1024} KB, at most {DEEPEST} levels deep. `yes` and `no` are text, not
+`true` and `false`. Anchors, aliases, merge keys and tags are not understood. Unknown keys are mistakes.
+
+## All of it
+
+Every key at its default:
+
+```yaml
+{_SAMPLE}```
+
+## Patterns
+
+Wherever files are named, these work, and a pattern matches a path as a whole, from the root of the repository:
+
+| in a pattern | stands for |
+| --- | --- |
+| `*` | anything within one folder |
+| `**` | anything, folders included; `**/` also for no folder at all |
+| `?` | one character, but not `/` |
+| `{{a,b}}` | `a` or `b`; may hold other patterns and further braces |
+| `[abc]`, `[a-z]`, `[!abc]` | one of these characters; one that is none of them |
+
+Braces without a comma and brackets also match as they are written: `app/[id]/page.tsx` finds the folder `[id]`; in
+`review.paths.exclude` brackets without a range match only so. A
+pattern may stand for {globs.MOST} plain ones at most. `secrets` is a file of that name; all that a folder holds is
+`secrets/**`. Patterns cannot be negated, and large and small letters differ. What could match nothing (`secrets/`,
+`./a`, `/a`, `{{}}`, an open bracket) is a mistake on its line.
+"""
+
+
+def sample() -> str:
+    """A file with every key at its default."""
+    return _SAMPLE
+
+
+def json_schema() -> str:
+    """The JSON Schema as a file."""
+    return json.dumps(schema.document(), indent=2, ensure_ascii=False) + "\n"
+
+
+def markdown() -> str:
+    """The page for people."""
+    sections = schema.document()["properties"]
+    parts = [_INTRODUCTION, *(_section(name, schema.resolved(node)) for name, node in sections.items())]
+    return "\n".join(part.rstrip() + "\n" for part in (*parts, _presets()))
+
+
+def write(folder: Path) -> None:
+    """Write the pages."""
+    (folder / "commands.md").write_text(commands.markdown(), encoding="utf-8")
+    (folder / "configuration.md").write_text(markdown(), encoding="utf-8")
+    (folder / "forge.schema.json").write_text(json_schema(), encoding="utf-8")
+
+
+def _section(name: str, node: Schema) -> str:
+    lines = [f"## `{name}`", "", node["description"], *([_LATER_NOTE] if name in _LATER else []), ""]
+    if node.get("type") != "object":
+        return "\n".join([*lines, f"{_sentence(schema.describe(node))} Default: {_default(node)}."])
+    if "properties" in node:
+        return "\n".join([*lines, *_table(node, ""), *_entries(node)])
+    if "patternProperties" in node:
+        [entry] = node["patternProperties"].values()
+        known = ", ".join(f"`{gate}` ({_who(standard)})" for gate, standard in STANDARD.items())
+        said = ["", f"Gates that Forge brings along, with the role each asks for at least: {known}."]
+        return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said, "", conditions.markdown()])
+    return "\n".join(lines)
+
+
+def _who(standard: Standard) -> str:
+    """The role a gate asks for, and who is meant by its ``escalate``."""
+    return f"{standard.role}; `escalate` is for the {standard.told}" if standard.told else standard.role
+
+
+def _table(node: Schema, prefix: str) -> list[str]:
+    if not node["properties"]:
+        return []
+    return ["| key | default | may be | |", "| --- | --- | --- | --- |", *_rows(node, prefix)]
+
+
+def _rows(node: Schema, prefix: str, about: str = "") -> Iterator[str]:
+    for name, child in cast(dict[str, Schema], node["properties"]).items():
+        child = schema.resolved(child)
+        if "properties" in child:
+            yield from _rows(child, f"{prefix}{name}.", child["description"])
+            continue
+        allowed = schema.describe(schema.without_null(child))
+        yield f"| `{prefix}{name}` | {_default(child)} | {allowed} | {child.get('description', about)} |"
+
+
+def _entries(node: Schema) -> Iterator[str]:
+    """The keys of the sections that lists consist of."""
+    for name, child in cast(dict[str, Schema], node["properties"]).items():
+        entry = schema.resolved(schema.resolved(child).get("items", {}))
+        if "properties" in entry:
+            yield from ("", f"Each of `{name}`: {entry['description']}", "", *_table(entry, ""))
+
+
+def _default(node: Schema) -> str:
+    if "default" not in node:
+        return "needed"
+    value: Any = node["default"]
+    return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False).strip(chr(34))}`"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _presets() -> str:
+    """What each preset sets; a path that it leaves alone has its default."""
+    numbers = {preset: flattened(values) for preset, values in PRESETS.items()}
+    standard = numbers.pop(next(preset for preset in numbers if preset == "standard"))
+    paths = list(dict.fromkeys(path for values in numbers.values() for path in values if not path.startswith("gates.")))
+    head = ["| key | " + " | ".join(f"`{name}`" for name in ("standard", *numbers)) + " |"]
+    rule = ["| --- |" + " --- |" * (len(numbers) + 1)]
+    rows = [
+        f"| `{path}` | {standard.get(path, _default_at(path))} | "
+        + " | ".join(str(values.get(path, "")) for values in numbers.values())
+        + " |"
+        for path in paths
+    ]
+    gates = [
+        f"- `{name}` asks for the gate `{gate}` when `{values['when']}` ({values['phase']}, {values['timeout']})."
+        for name, preset in PRESETS.items()
+        for gate, values in cast(dict[str, dict[str, str]], preset.get("gates", {})).items()
+    ]
+    return "\n".join(["## Presets", "", "Empty: as in `standard`.", "", *head, *rule, *rows, "", *gates])
+
+
+def _default_at(path: str) -> object:
+    node = schema.at(path.split("."))
+    return node["default"] if node is not None else ""
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

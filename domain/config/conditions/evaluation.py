@@ -1,0 +1,221 @@
+"""Decides whether the condition of a gate holds, from what is known at that moment (SPEC S8).
+
+What is not known yet makes a condition hold, unless it fails whatever that turns out to be: a person is rather asked
+once too often than once too seldom.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from domain import globs
+from domain.config.conditions import syntax, types
+from domain.config.conditions.names import ASKED, NAMES, TEXT, Context, Kind, Type, Value, found
+from domain.config.conditions.syntax import (
+    LONGEST,
+    Comparison,
+    ConditionError,
+    Literal,
+    Matches,
+    Name,
+    Node,
+    Not,
+    Together,
+    Values,
+    plain,
+    written,
+)
+from domain.runs.run import Phase
+from domain.verdicts import Reason
+
+__all__ = ["ASKED", "LONGEST", "NAMES", "Condition", "ConditionError", "Context", "Value", "parse"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that was read and found to make sense. See :func:`parse`."""
+
+    text: str
+    tree: Node
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names it uses."""
+        return frozenset(_names(self.tree))
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The phases in which all of its names are known."""
+        every = [NAMES[name].phases for name in self.names]
+        return frozenset(Phase).intersection(*every)
+
+    def holds(self, context: Context) -> tuple[bool, Reason]:
+        """Whether it holds, and why: each part of it with the values found.
+
+        It holds, too, where that depends on something that is not known yet; the reason says so.
+
+        :param context: what is known, by name. A value of another type than the name's counts as not known.
+        """
+        judged = _judged(self.tree, context)
+        if judged.held is not None:
+            return judged.held, judged.reason
+        missing = sorted(name for name in self.names if found(name, context) is None)
+        text = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not known yet, so a person is asked"
+        return True, Reason(code="condition.unknown", text=text, children=(judged.reason,))
+
+
+def parse(text: str) -> Condition:
+    """The condition that a text says.
+
+    :raises ConditionError: if it is not of the language, names what there is not, or compares what does not compare.
+    """
+    tree = syntax.tree(text)
+    types.check(tree)
+    return Condition(text, tree)
+
+
+def _names(node: Node) -> Iterator[str]:
+    match node:
+        case Name(name) | Matches(Name(name)):
+            yield name
+        case Comparison(parts) | Together(_, parts):
+            for part in parts:
+                yield from _names(part)
+        case Not(inner):
+            yield from _names(inner)
+        case Literal() | Values():
+            pass
+
+
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_CODES = {True: "condition.holds", False: "condition.fails", None: "condition.unknown"}
+_ENDINGS = {True: "", False: ": does not hold", None: ": cannot be known yet"}
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What became of a part; ``held`` is None where that cannot be known yet, ``shown`` has the values found."""
+
+    held: bool | None
+    shown: str
+    parts: "tuple[_Judged, ...]" = ()
+    value: float | None = None
+    threshold: float | None = None
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(
+            code=_CODES[self.held],
+            text=self.shown + _ENDINGS[self.held],
+            value=self.value,
+            threshold=self.threshold,
+            children=tuple(part.reason for part in self.parts),
+        )
+
+
+def _judged(node: Node, context: Context) -> _Judged:
+    match node:
+        case Comparison():
+            return _judged_comparison(node, context)
+        case Matches():
+            return _judged_matches(node, context)
+        case Not(inner):
+            part = _judged(inner, context)
+            shown = f"({part.shown})" if isinstance(inner, Comparison | Together) else part.shown
+            return _Judged(_opposite(part.held), f"not {shown}", (part,))
+        case Together(word, inner):
+            parts = tuple(_judged(part, context) for part in inner)
+            return _Judged(_joined(word, parts), f" {word} ".join(map(_bracketed, parts)), parts)
+        case _:
+            value, shown = _operand(node, context)
+            return _Judged(None if value is None else bool(value), shown)
+
+
+def _joined(word: str, parts: Iterable[_Judged]) -> bool | None:
+    held = [part.held for part in parts]
+    return _all(held) if word == "and" else _opposite(_all(map(_opposite, held)))
+
+
+def _all(held: Iterable[bool | None]) -> bool | None:
+    """Kleene's ``and``: one part that fails decides, whatever the unknown ones turn out to be."""
+    seen = set(held)
+    return False if False in seen else None if None in seen else True
+
+
+def _opposite(held: bool | None) -> bool | None:
+    return None if held is None else not held
+
+
+def _bracketed(part: _Judged) -> str:
+    return f"({part.shown})" if len(part.parts) > 1 else part.shown
+
+
+def _judged_comparison(node: Comparison, context: Context) -> _Judged:
+    values, shown = zip(*(_operand(part, context) for part in node.operands), strict=True)
+    steps = zip(types.pairs(node), values, values[1:], strict=False)
+    held = _all([_compared(pair, one, other) for pair, one, other in steps])
+    said = shown[0] + "".join(f" {sign} {part}" for sign, part in zip(node.operators, shown[1:], strict=True))
+    measured = map(_as_float, values) if len(values) == 2 else (None, None)
+    return _Judged(held, said, (), *measured)
+
+
+def _compared(pair: tuple[Node, str, Node], one: Value | None, other: Value | None) -> bool | None:
+    left, sign, right = pair
+    if one is None or other is None:
+        return None
+    if isinstance(other, tuple):
+        wanted = types.type_of(left) if isinstance(right, Values) else TEXT
+        inside = _key(one, wanted) in [_key(item, wanted) for item in other]
+        return inside is (sign == "in")
+    wanted = types.common(left, right)
+    return _ORDER[sign](_key(one, wanted), _key(other, wanted))
+
+
+def _operand(node: Node, context: Context) -> tuple[Value | None, str]:
+    """The value of a part of a comparison, and the part with it."""
+    match node:
+        case Literal(value):
+            return value, plain(value)
+        case Values(items):
+            return tuple(item.value for item in items), written(node)
+        case Name(name):
+            value = found(name, context)
+            return value, f"{name} ({_found(value)})"
+        case _:
+            judged = _judged(node, context)
+            return judged.held, f"({judged.shown})"
+
+
+def _key(value: object, wanted: Type) -> object:
+    """What is compared: the rank of a level, a login without its case."""
+    if wanted.ordered:
+        return wanted.choices.index(str(value))
+    return str(value).removeprefix("@").casefold() if wanted.kind is Kind.login else value
+
+
+def _judged_matches(node: Matches, context: Context) -> _Judged:
+    paths = found(node.name.name, context)
+    if not isinstance(paths, tuple):
+        return _Judged(None, f"{written(node)} ({_found(None)})")
+    hits = [path for path in paths if globs.matches(str(path), node.patterns)]
+    more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
+    return _Judged(bool(hits), f"{written(node)} ({plain(hits[0]) + more if hits else 'none'})")
+
+
+def _found(value: Value | None) -> str:
+    """A value as it is shown beside its name."""
+    if isinstance(value, tuple):
+        return f"{len(value)} of them"
+    return "not known yet" if value is None else plain(value)
+
+
+def _as_float(value: Value | None) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

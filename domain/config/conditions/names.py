@@ -1,0 +1,141 @@
+"""Lists what the condition of a gate may name: each name with the type of its value and what it stands for."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from domain.review.review import Decision, RiskLevel
+from domain.runs.run import Phase, Trigger
+
+Scalar = bool | int | float | str
+Value = Scalar | tuple[Scalar, ...]
+"""What a name can stand for, and what can be written out."""
+Context = Mapping[str, object]
+"""What is known at a moment, by name; a name that is missing, or None, is not known yet."""
+
+
+class Kind(StrEnum):
+    """What sort of value something is; the text is for people."""
+
+    number = "a number"
+    text = "text"
+    login = "a login"  # as GitHub compares them: without regard to case
+    flag = "true or false"
+    texts = "a list of texts"
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a value.
+
+    :param choices: the only values of a text; none: any.
+    :param ordered: the choices rise from first to last.
+    """
+
+    kind: Kind
+    choices: tuple[str, ...] = ()
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """A name that a condition may use.
+
+    :param about: what it stands for, one sentence.
+    :param is_measured: whether this version of Forge ever knows it.
+    """
+
+    name: str
+    type: Type
+    about: str
+    is_measured: bool = True
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The phases in which it is known."""
+        return _KNOWN_IN[self.name.partition(".")[0]] if self.is_measured else frozenset()
+
+
+_OF_A_PLAN = frozenset({Phase.planning, Phase.implementation, Phase.testing})
+ASKED = _OF_A_PLAN | {Phase.review}
+"""The phases in which a repository's own gates are asked; there is no deployment yet."""
+_KNOWN_IN: Mapping[str, frozenset[Phase]] = {
+    "review": frozenset({Phase.review}),
+    "plan": _OF_A_PLAN,
+    "testing": frozenset({Phase.testing}),
+    "deployment": frozenset({Phase.deployment}),
+    "run": ASKED | {Phase.deployment},
+}
+"""By the part of a name before the dot."""
+
+NUMBER, TEXT, LOGIN, FLAG, TEXTS = (Type(kind) for kind in Kind)
+LEVEL = Type(Kind.text, tuple(RiskLevel), ordered=True)
+DECISION = Type(Kind.text, tuple(Decision))
+TRIGGER = Type(Kind.text, tuple(Trigger))
+
+_KNOWN = (
+    Known("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),
+    Known("review.files_changed", NUMBER, "Changed files."),
+    Known("review.paths", TEXTS, "The paths of the changed files; of a renamed file both."),
+    Known("review.risk", NUMBER, "The risk score, from 0 to 100."),
+    Known("review.risk_level", LEVEL, "The risk level."),
+    Known("review.findings", NUMBER, "Findings of any severity."),
+    Known("review.critical", NUMBER, "Findings of severity critical."),
+    Known("review.errors", NUMBER, "Findings of severity error."),
+    Known("review.warnings", NUMBER, "Findings of severity warning."),
+    Known("review.not_looked_at", NUMBER, "Changed files that matter and were not looked at."),
+    Known("review.rules", TEXTS, "The rules of the findings, such as `ruff/F821`, each once."),
+    Known("review.categories", TEXTS, "The categories of the findings, such as `security`, each once."),
+    Known("review.decision", DECISION, "What the review decided."),
+    Known("review.from_fork", FLAG, "Whether the head is in a fork."),
+    Known("review.first_time", FLAG, "Whether it is the author's first contribution here."),
+    Known("review.author", LOGIN, "Who opened the pull request."),
+    Known("review.base", TEXT, "The branch it is to be merged into."),
+    Known("plan.risk_level", LEVEL, "The risk level of the plan."),
+    Known("plan.tasks", NUMBER, "Tasks of the plan."),
+    Known("testing.failed", NUMBER, "Tests that failed."),
+    Known(
+        "testing.coverage_delta",
+        NUMBER,
+        "Change of the coverage, in percentage points. Not measured yet, so no condition can name it.",
+        is_measured=False,
+    ),
+    Known("deployment.environment", TEXT, "The environment that is deployed to."),
+    Known("run.cost", NUMBER, "What the run has cost so far, in USD."),
+    Known("run.trigger", TRIGGER, "What asked for the run."),
+)
+NAMES: Mapping[str, Known] = {known.name: known for known in _KNOWN}
+"""The whole vocabulary."""
+
+
+def found(name: str, context: Context) -> Value | None:
+    """What a name stands for at this moment; None if that is not known, or is no value of its type."""
+    value = context.get(name)
+    match NAMES[name].type.kind:
+        case Kind.flag:
+            return value if isinstance(value, bool) else None
+        case Kind.number:
+            return _number(value)
+        case Kind.texts:
+            return _texts(value)
+        case Kind.text | Kind.login:
+            return _text(value, NAMES[name].type.choices)
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) <= sys.float_info.max else None  # nan, too, is below nothing
+
+
+def _text(value: object, choices: tuple[str, ...]) -> str | None:
+    return str(value) if isinstance(value, str) and (not choices or value in choices) else None
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    texts = tuple(str(item) for item in items if isinstance(item, str))
+    return texts if len(texts) == len(items) else None

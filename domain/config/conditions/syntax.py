@@ -1,0 +1,302 @@
+"""Reads the text of a condition into a tree, and refuses whatever is not of its small grammar.
+
+::
+
+    condition  = both {"or" both}
+    both       = negation {"and" negation}
+    negation   = "not" negation | comparison
+    comparison = operand {("<" | "<=" | ">" | ">=" | "==" | "!=" | "in" | "not" "in") operand}
+    operand    = number | text | "true" | "false" | name | list | matches | "(" condition ")"
+    list       = "[" literal {"," literal} "]"
+    matches    = "matches" "(" name {"," text} ")"
+
+The grammar is our own and not Python's, so that no new version of Python lets anything else in.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from domain.config.conditions.names import Scalar
+
+LONGEST = 300
+"""Characters of a condition."""
+DEEPEST = 10
+"""Parentheses and ``not`` within each other."""
+MOST_STARS = 20
+"""Wildcards ``*`` and ``**`` in all patterns together: matching takes time in proportion to them."""
+
+LANGUAGE = (
+    "`and`, `or`, `not`, comparisons, `in`, numbers, text in quotes, `true`, `false`, lists, "
+    "`matches(review.paths, …)` and names such as `review.lines_changed`"
+)
+"""All of the language, for people."""
+
+
+class ConditionError(Exception):
+    """A condition cannot be used.
+
+    :param what: continues a place to a sentence, without its full stop: ``is empty``.
+    :param allowed: what may stand there, in a few words.
+    :param nearest: what was probably meant.
+    """
+
+    def __init__(self, what: str, allowed: str = LANGUAGE, nearest: str = "") -> None:
+        guess = f" Did you mean `{nearest}`?" if nearest else ""
+        super().__init__(f"The condition {what}.{guess} Allowed: {allowed}.")
+        self.what = what
+        self.allowed = allowed
+        self.nearest = nearest
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A value that is written out."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Values:
+    """A list of literals, at least one."""
+
+    items: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A dotted name; whether it is known is not the grammar's business."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Whether one of the paths that a name stands for matches one of the patterns."""
+
+    name: Name
+    patterns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Operands with an operator between each two: ``1 < a <= b`` is one comparison of three."""
+
+    operands: "tuple[Node, ...]"
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    inner: "Node"
+
+
+@dataclass(frozen=True)
+class Together:
+    """Parts that ``and`` or ``or`` joins, at least two."""
+
+    word: str
+    parts: "tuple[Node, ...]"
+
+
+Node = Literal | Values | Name | Matches | Comparison | Not | Together
+
+
+def tree(text: str) -> Node:
+    """The tree of a condition.
+
+    :raises ConditionError: if the text is not of the grammar, is empty, too long or too deep.
+    """
+    _bounded(text)
+    reader = _Reader(text)
+    if reader.next.text == "":
+        raise ConditionError("is empty")
+    node = reader.condition()
+    return node if reader.next.text == "" else reader.refuse()
+
+
+def _bounded(text: str) -> None:
+    if len(text) > LONGEST:
+        raise ConditionError(f"has {len(text)} characters", f"at most {LONGEST}")
+    stars = text.replace("**", "*").count("*")
+    if stars > MOST_STARS:
+        raise ConditionError(f"has {stars} wildcards", f"at most {MOST_STARS} `*` and `**` in all patterns together")
+
+
+def written(node: Node) -> str:
+    """A part of a condition as it can be written."""
+    match node:
+        case Literal(value):
+            return plain(value)
+        case Values(items):
+            return f"[{', '.join(plain(item.value) for item in items)}]"
+        case Name(name):
+            return name
+        case Matches(name, patterns):
+            return f"matches({', '.join([name.name, *map(plain, patterns)])})"
+        case Comparison(operands, operators):
+            first, *rest = map(_bracketed, operands)
+            return first + "".join(f" {sign} {part}" for sign, part in zip(operators, rest, strict=True))
+        case Not(inner):
+            return f"not {_bracketed(inner)}"
+        case Together(word, parts):
+            return f" {word} ".join(map(_bracketed, parts))
+
+
+def plain(value: Scalar) -> str:
+    """A value as it can be written, on one line and short."""
+    if isinstance(value, str):
+        return json.dumps(value if len(value) <= 60 else value[:59] + "…", ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
+
+
+def quoted(text: str) -> str:
+    """Text of a condition as inline code, on one line and short."""
+    flat = " ".join(text.split()).replace("`", "'")
+    return f"`{flat[:40]}{'…' if len(flat) > 40 else ''}`"
+
+
+def _bracketed(node: Node) -> str:
+    return f"({written(node)})" if isinstance(node, Together | Comparison | Not) else written(node)
+
+
+class _Token(NamedTuple):
+    kind: str | None
+    text: str
+    start: int
+
+
+_TOKEN = re.compile(
+    r"""(?P<number>-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?![\w.]))
+    |(?P<text>"[^"\\\x00-\x1f\x7f]*"|'[^'\\\x00-\x1f\x7f]*')
+    |(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
+    |(?P<sign><=|>=|==|!=|[<>()\[\],])
+    |(?P<other>&&|\|\||\*\*|//|<>|[=!]|\S)""",
+    re.VERBOSE | re.ASCII,
+)
+_COMPARE = {"<", "<=", ">", ">=", "==", "!=", "in"}
+_WORDS = {"and", "or", "not", "in", "matches"}
+_CUSTOMARY = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!="} | {
+    written: word for word in ("and", "or", "not", "in", "true", "false") for written in (word.upper(), word.title())
+}
+"""What other languages write, with what is written here."""
+
+
+def _tokens(text: str) -> list[_Token]:
+    found = [_Token(match.lastgroup, match.group(), match.start()) for match in _TOKEN.finditer(text)]
+    return [*found, _Token(None, "", len(text))]
+
+
+class _Reader:
+    """Reads tokens from left to right; each method takes those of the rule it is named after."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._depth = 0
+
+    @property
+    def next(self) -> _Token:
+        return self._tokens[0]
+
+    def condition(self) -> Node:
+        return self._joined("or", lambda: self._joined("and", self._negation))
+
+    def refuse(self, allowed: str = LANGUAGE) -> NoReturn:
+        """Says where it cannot be read."""
+        token = self.next
+        if token.text == "":
+            raise ConditionError("ends too early", allowed)
+        what = f"cannot be read at character {token.start + 1}, {quoted(token.text)}"
+        raise ConditionError(what, allowed, _CUSTOMARY.get(token.text, ""))
+
+    def _joined(self, word: str, part: Callable[[], Node]) -> Node:
+        parts = [part()]
+        while self._took(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Together(word, tuple(parts))
+
+    def _negation(self) -> Node:
+        return Not(self._deeper(self._negation)) if self._took("not") else self._comparison()
+
+    def _comparison(self) -> Node:
+        operands, operators = [self._operand()], list[str]()
+        while (operator := self._operator()) is not None:
+            operators.append(operator)
+            operands.append(self._operand())
+        return Comparison(tuple(operands), tuple(operators)) if operators else operands[0]
+
+    def _operator(self) -> str | None:
+        if self.next.text == "not":
+            self._take()
+            self._expect("in", "`not in`, or `and not`")
+            return "not in"
+        return self._take().text if self.next.text in _COMPARE else None
+
+    def _operand(self) -> Node:
+        if self._took("("):
+            inner = self._deeper(self.condition)
+            self._expect(")", "a closing parenthesis")
+            return inner
+        if self._took("["):
+            return self._list()
+        if self._took("matches"):
+            return self._matches()
+        return self._name() if self._is_name() else self._literal()
+
+    def _list(self) -> Values:
+        items = [self._literal()]
+        while self._took(","):
+            items.append(self._literal())
+        self._expect("]", "a comma, or a closing bracket")
+        return Values(tuple(items))
+
+    def _matches(self) -> Matches:
+        self._expect("(", usage := '`matches(review.paths, "db/**", "*.sql")`')
+        name = self._name() if self._is_name() else self.refuse(usage)
+        patterns: list[str] = []
+        while self._took(","):
+            patterns.append(self._take().text[1:-1] if self.next.kind == "text" else self.refuse(usage))
+        self._expect(")", usage)
+        return Matches(name, tuple(patterns)) if patterns else self._lacks_patterns(usage)
+
+    def _lacks_patterns(self, usage: str) -> NoReturn:
+        raise ConditionError("has a `matches` without a pattern", usage)
+
+    def _literal(self) -> Literal:
+        token = self.next
+        if token.kind == "number":
+            return Literal(float(self._take().text) if "." in token.text else int(self._take().text))
+        if token.kind == "text":
+            return Literal(self._take().text[1:-1])
+        if token.text in {"true", "false"}:
+            return Literal(self._take().text == "true")
+        return self.refuse()
+
+    def _name(self) -> Name:
+        return Name(self._take().text)
+
+    def _is_name(self) -> bool:
+        return self.next.kind == "name" and self.next.text not in _WORDS | {"true", "false"} | set(_CUSTOMARY)
+
+    def _deeper(self, read: Callable[[], Node]) -> Node:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ConditionError("is nested too deep", f"at most {DEEPEST} parentheses and `not` within each other")
+        node = read()
+        self._depth -= 1
+        return node
+
+    def _took(self, text: str) -> bool:
+        is_next = self.next.text == text
+        if is_next:
+            self._take()
+        return is_next
+
+    def _expect(self, text: str, allowed: str) -> None:
+        if not self._took(text):
+            self.refuse(allowed)
+
+    def _take(self) -> _Token:
+        return self._tokens.pop(0)

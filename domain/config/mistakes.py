@@ -1,0 +1,63 @@
+"""A mistake in a configuration file: where it is, what is wrong, and what would be right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.text.escaping import prose
+
+MOST = 20
+"""Mistakes reported of one file; more help nobody."""
+
+
+@dataclass(frozen=True, order=True)
+class Mistake:
+    """A mistake at a place in the file.
+
+    :param line: 1-based, as GitHub counts them.
+    :param column: 1-based, in characters.
+    :param path: the keys that lead there, such as ``review.linters[0].run``; empty for the file itself.
+    :param what: continues the path to a sentence, without its full stop: ``is not a key here``.
+    :param allowed: what may stand there, in a few words; empty where that would say nothing new.
+    :param nearest: the key or value that was probably meant.
+    """
+
+    line: int
+    column: int
+    path: str
+    what: str
+    allowed: str = ""
+    nearest: str = ""
+
+    @property
+    def brief(self) -> str:
+        """What is wrong, and what was probably meant, as Markdown."""
+        subject = f"`{_flat(self.path)}`" if self.path else "The file"
+        guess = f" Did you mean `{self.nearest}`?" if self.nearest else ""
+        return f"{subject} {self.what}.{guess}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it, as Markdown."""
+        return self.brief + (f" Allowed: {self.allowed}." if self.allowed else "")
+
+
+def counted(mistakes: Sequence[Mistake]) -> str:
+    """How many there are, in words."""
+    count = len(mistakes)
+    return f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
+
+
+def table(mistakes: Sequence[Mistake]) -> str:
+    """Each with its line, as Markdown."""
+    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
+    return "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
+
+
+def dotted(place: tuple[str | int, ...]) -> str:
+    """A place as people write it: ``review.linters[0].run``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
+
+
+def _flat(text: str) -> str:
+    """Text that stays within its inline code."""
+    return " ".join(text.split()).replace("`", "'")

@@ -1,0 +1,192 @@
+"""Builds the configuration that holds: preset, organisation, repository, and the ceilings nobody can raise."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+from pydantic import JsonValue
+
+from domain import globs
+from domain.config.configuration import Configuration, Preset, Reads
+
+Values = Mapping[str, JsonValue]
+"""What a file says, and nothing else: keys to scalars, lists and further such mappings."""
+
+NOTHING: Values = MappingProxyType({})
+
+_LONGEST, _MOST = 200, 200  # characters of a pattern, and patterns of a list
+
+PRESETS: Mapping[Preset, Values] = {
+    Preset.conservative: {
+        "breakers": {"iteration": {"planning": 10, "implementation": 25, "testing": 3}},
+        "budgets": {"run": 25, "day": 100},
+        "ladder": {"max_level": 1},
+    },
+    Preset.standard: {},
+    Preset.aggressive: {
+        "breakers": {"iteration": {"implementation": 100, "testing": 10}},
+        "budgets": {"run": 100, "day": 500},
+        "ladder": {"max_level": 3},
+    },
+    Preset.production: {
+        "gates": {
+            "any_deploy": {
+                "phase": "deployment",
+                "when": "true",
+                "prompt": "Approve this deployment.",
+                "timeout": "30m",
+            },
+            "large_change": {
+                "phase": "review",
+                "when": "review.lines_changed > 500",
+                "prompt": "This is a large change. Review it.",
+                "timeout": "4h",
+            },
+        },
+        "ladder": {"max_level": 2},
+    },
+}
+"""SPEC S13: limits, gates and a maximum level; never the level itself."""
+
+
+def merged(below: Values, above: Values) -> dict[str, JsonValue]:
+    """Two files as one, key by key: what ``above`` says wins, and a list is taken whole."""
+    together = dict(below)
+    for key, value in above.items():
+        beneath = together.get(key)
+        together[key] = merged(beneath, value) if isinstance(beneath, dict) and isinstance(value, dict) else value
+    return together
+
+
+def over_preset(values: Values) -> dict[str, JsonValue]:
+    """The values with those of the preset they name beneath them."""
+    preset = values.get("preset")
+    known = isinstance(preset, str) and preset in set(Preset)
+    return merged(PRESETS[Preset(preset)] if known else NOTHING, values)
+
+
+def build(*layers: Values) -> Configuration:
+    """The configuration of several files, the strongest one last, over the preset they name.
+
+    :raises ValidationError: if a value is wrong, or does not go with the others' any more.
+    """
+    together: Values = NOTHING
+    for layer in layers:
+        together = merged(together, layer)
+    return Configuration.model_validate_json(json.dumps(over_preset(together)), strict=True)
+
+
+def flattened(values: Values, prefix: str = "") -> dict[str, JsonValue]:
+    """Each value by the dotted path of its keys; lists stay whole."""
+    flat: dict[str, JsonValue] = {}
+    for key, value in values.items():
+        flat |= flattened(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
+    return flat
+
+
+def capped(configuration: Configuration, ceilings: Mapping[str, float]) -> Configuration:
+    """The configuration with no number above its ceiling, and no pinned level above the highest one.
+
+    :param ceilings: by dotted path, e.g. ``{"budgets.day": 100}``; ``False`` keeps a switch off.
+    :raises KeyError: if a path leads to nothing that can have a ceiling.
+    """
+    values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
+    for path, ceiling in ceilings.items():
+        *sections, key = path.split(".")
+        section = values
+        for name in sections:
+            section = cast(dict[str, JsonValue], section[name])
+        value = section[key]
+        if not isinstance(value, int | float):
+            raise KeyError(path)
+        section[key] = min(value, ceiling)
+    return _within_its_ladder(Configuration.model_validate(values))
+
+
+def conservative(*layers: Values) -> Configuration:
+    """What holds where a file was never valid: the layers, but nothing beyond the preset conservative."""
+    limits = flattened(PRESETS[Preset.conservative])
+    return capped(
+        build(*layers, {"preset": Preset.conservative.value}),
+        {path: limit for path, limit in limits.items() if isinstance(limit, int | float)},
+    )
+
+
+def tightened(began: Configuration, now: Configuration) -> Configuration:
+    """The configuration a run began with, and what has been forbidden since.
+
+    Files that are not to be sent or are protected, the model, comments and learning can be taken away from a run while
+    it waits; limits, gates and commands stay those it was started with.
+    """
+    review = {
+        "never_send": _both(began.review.never_send, now.review.never_send),
+        "dry_run": began.review.dry_run or now.review.dry_run,
+        "model": now.review.model if now.review.model is Reads.never else began.review.model,
+    }
+    return began.model_copy(
+        update={
+            "review": began.review.model_copy(update=review),
+            "paths": began.paths.model_copy(update={"protected": _both(began.paths.protected, now.paths.protected)}),
+            "memory": now.memory if not now.memory.enabled else began.memory,
+        }
+    )
+
+
+_FORBIDS: Mapping[str, tuple[JsonValue, ...]] = {
+    "review.model": (False, "never"),
+    "review.dry_run": (True,),
+    "labels.run": (None,),
+    "issues.run": (False,),
+    "memory.enabled": (False,),
+}
+"""By dotted path, what switches something off."""
+_PROTECTS = ("review.never_send", "paths.protected")
+
+
+def protecting(*refused: Values) -> dict[str, JsonValue]:
+    """What protects in files that were put aside, by dotted path, as far as each value can be read by itself.
+
+    :param refused: what the files say; any of it may be wrong.
+    """
+    held: dict[str, JsonValue] = {}
+    for values in refused:
+        said = flattened(values)
+        held |= {path: said[path] for path, off in _FORBIDS.items() if path in said and _is_one_of(said[path], off)}
+        for path in _PROTECTS:
+            listed = said.get(path)
+            patterns = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+            before = held.get(path)
+            meant = [pattern for each in patterns[:_MOST] for pattern in globs.readable(each[: _LONGEST + 1])]
+            readable = [each for each in meant if len(each) <= _LONGEST]
+            together = list(dict.fromkeys([*(before if isinstance(before, list) else []), *readable]))
+            held |= {path: cast(JsonValue, together)} if together else {}
+    return held
+
+
+def _is_one_of(value: JsonValue, wanted: tuple[JsonValue, ...]) -> bool:
+    """Whether it is one of these, and of its kind: 0 is not false."""
+    return any(type(value) is type(each) and value == each for each in wanted)
+
+
+def guarded(configuration: Configuration, held: Values) -> Configuration:
+    """The configuration, and beyond it what :func:`protecting` found."""
+    values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
+    for path, value in held.items():
+        section, key = path.split(".")
+        into = cast(dict[str, JsonValue], values[section])
+        known = into[key]
+        both = list(dict.fromkeys([*known, *value])) if isinstance(known, list) and isinstance(value, list) else value
+        into[key] = cast(JsonValue, both[:_MOST] if isinstance(both, list) else both)
+    return Configuration.model_validate(values)
+
+
+def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _within_its_ladder(configuration: Configuration) -> Configuration:
+    ladder = configuration.ladder
+    if ladder.pinned is None or ladder.pinned <= ladder.max_level:
+        return configuration
+    return configuration.model_copy(update={"ladder": ladder.model_copy(update={"pinned": ladder.max_level})})

@@ -1,0 +1,1 @@
+"""What GitHub has: pull requests, issues, checks, comments, workflow runs."""

@@ -1,0 +1,46 @@
+"""Names the branch on which Forge works for an issue."""
+
+import re
+import unicodedata
+
+from domain.text.escaping import visible
+from domain.text.redaction import outgoing
+
+PREFIX = "forge/"
+_LONGEST = 40  # characters of the slug
+_READ = 1_000  # characters of the title that are looked at; GitHub takes 256
+_APOSTROPHE = re.compile("['’ʼ`]")
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+def branch_of(number: int, title: str) -> str:
+    """``forge/ISSUE-slug``: always a valid name of a branch, whatever the title is.
+
+    Of the title only ``a-z``, ``0-9`` and single dashes are left, which no rule of git's forbids
+    (https://git-scm.com/docs/git-check-ref-format); if nothing is left it is ``forge/ISSUE``.
+    """
+    slug = _slug(title)
+    return f"{PREFIX}{number}-{slug}" if slug else f"{PREFIX}{number}"
+
+
+def with_suffix(branch: str, number: int) -> str:
+    """Another name for a branch whose own is taken, e.g. ``forge/12-discounts-2``.
+
+    :param number: from 2 on.
+    """
+    return f"{branch}-{number}"
+
+
+def _slug(title: str) -> str:
+    # A name is published, so what looks like a secret does not get into it.
+    plain = unicodedata.normalize("NFKD", outgoing(visible(title[:_READ])).casefold())
+    letters = "".join(c for c in _APOSTROPHE.sub("", plain) if not unicodedata.combining(c))
+    return _cut(_OTHER.sub("-", letters).strip("-"))
+
+
+def _cut(slug: str) -> str:
+    """At most so many characters, at the end of a word if there is one."""
+    if len(slug) <= _LONGEST:
+        return slug
+    words, _, _ = slug[: _LONGEST + 1].rpartition("-")
+    return words or slug[:_LONGEST]

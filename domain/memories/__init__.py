@@ -1,0 +1,1 @@
+"""Memories, and how they are read, ranked and written."""

@@ -1,0 +1,140 @@
+"""Memories as JSON Lines: how they are exported, and what an import takes; any mistake stops all of it."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from domain.ids import new_id
+from domain.memories.memory import Archived, Kind, Memory, Origin, Scope
+from domain.memories.validation import plain, wrong
+from domain.runs.run import RepositoryRef
+from domain.text.redaction import OWN
+
+MOST_LINES = 20_000
+LONGEST_LINE = 20_000
+"""Characters."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A mistake in a line.
+
+    :param what: a sentence without its full stop.
+    """
+
+    line: int
+    what: str
+
+
+class Line(BaseModel):
+    """One memory as it is exported. Of what an import says only ``content`` has to be there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: str = ""
+    repository: str = ""
+    scope: Scope = Field(default=Scope.repository, strict=False)
+    kind: Kind = Field(default=Kind.semantic, strict=False)
+    content: str
+    context: str = ""
+    tags: tuple[str, ...] = Field(default=(), strict=False)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    origin: Origin = Field(default=Origin.person, strict=False)
+    source: str = Field(default="", max_length=1000)
+    pinned: bool = True
+    created_at: AwareDatetime | None = Field(default=None, strict=False)
+    used_at: AwareDatetime | None = Field(default=None, strict=False)
+    archived_at: AwareDatetime | None = Field(default=None, strict=False)
+    archived_why: Archived | None = Field(default=None, strict=False)
+
+    def memory(self, repository: RepositoryRef, named: str, now: datetime) -> Memory:
+        """As it is kept in a repository.
+
+        :param named: the file it comes from.
+        """
+        came = plain(self.source)
+        return Memory(
+            id=new_id(),
+            installation_id=repository.installation_id,
+            repository_id=repository.id,
+            scope=self.scope,
+            kind=self.kind,
+            content=plain(self.content),
+            context=plain(self.context),
+            tags=tuple(dict.fromkeys(map(plain, self.tags))),
+            confidence=self.origin.confidence if self.confidence is None else self.confidence,
+            origin=self.origin,
+            source=f"imported from {named}{f'; there: {came}' if came else ''}"[:1000],
+            pinned=self.pinned,
+            created_at=self.created_at or now,
+            used_at=self.used_at or self.created_at or now,
+        )
+
+
+def written(memory: Memory, full_name: str) -> str:
+    """A memory as one line of ASCII; nothing in it acts on a terminal, and no secret of ours is in it."""
+    own = {"installation_id", "repository_id"}
+    told = memory.model_dump(mode="json", exclude=own)
+    ordered = {name: told.get(name, full_name) for name in Line.model_fields}
+    return json.dumps(OWN.values(ordered))
+
+
+def read(lines: Iterable[str], now: datetime) -> tuple[Sequence[Line], Sequence[Wrong]]:
+    """The memories of a file; none of them if there is a mistake. Empty lines say nothing."""
+    found: list[Line] = []
+    mistakes: list[Wrong] = []
+    for number, text in enumerate(lines, 1):
+        if number > MOST_LINES:
+            mistakes.append(Wrong(number, f"there are more than {MOST_LINES:,} lines"))
+            break
+        if not text.strip():
+            continue
+        line = _line(text, now)
+        if isinstance(line, Line):
+            found.append(line)
+        else:
+            mistakes.append(Wrong(number, line))
+    return ([], mistakes) if mistakes else (found, [])
+
+
+def _line(text: str, now: datetime) -> Line | str:
+    """What a line says, or what is wrong with it."""
+    if len(text) > LONGEST_LINE:
+        return f"it has {len(text):,} characters; at most {LONGEST_LINE:,}"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "it is not JSON"
+    if not isinstance(value, dict):
+        return "it is not a JSON object"
+    try:
+        line = Line.model_validate(value)
+    except ValidationError as error:
+        return _said(error.errors(include_url=False, include_input=False)[0])
+    return next(_wrong(line, now), line)
+
+
+def _wrong(line: Line, now: datetime) -> Iterator[str]:
+    for part, what, allowed in wrong(line.content, line.context, line.tags):
+        name = {"text": "content", "tag": "tags"}.get(part, part)
+        yield f"`{name}` {what}{f'; {allowed}' if allowed else ''}"
+    for name, moment in (("created_at", line.created_at), ("used_at", line.used_at)):
+        if moment is not None and moment > now:
+            yield f"`{name}` is in the future"
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    name = ".".join(map(str, error["loc"]))
+    match error["type"]:
+        case "missing":
+            return f"`{name}` is missing"
+        case "extra_forbidden":
+            return f"`{name[:60]}` is not a field; there are {', '.join(Line.model_fields)}"
+        case "enum":
+            return f"`{name}` is none of {error['ctx']['expected']}"
+        case _:
+            return f"`{name}`: {str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}"

@@ -1,0 +1,143 @@
+"""Which memories are worth telling: the words they are looked up by, and the order of those found (SPEC M2)."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from heapq import nlargest
+from typing import TypeVar
+
+from domain.memories.memory import Memory, confidence, spent
+
+Key = TypeVar("Key", int, str)  # of a memory; the newer, the higher
+
+MOST_TERMS = 16
+CANDIDATES = 50  # of each ranking; what is behind them is as good as not found
+READ = 20_000  # characters of a question
+_K = 60  # as in the paper on reciprocal rank fusion
+_HALF = timedelta(days=30)
+_LONGEST = 40  # characters; what is longer is a hash or a secret
+_TELLING = 12  # characters from which a word tells no more for being longer
+_OFTEN = 4
+
+_WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HASH = re.compile(r"(?=.*[0-9])[0-9a-f]{7,}")
+_COMMON = """
+about after all also an and any are as at be because been before being between both but by can could did do does
+done down each else even every few for from further get gets had has have having he her here his how if in into is
+it its just like made make may might more most must my need new no nor not now of off old on once one only or other
+our out over own same see set she should so some such than that the their them then there these they this those
+through to too two under until up use used uses using very was we were what when where which while who why will
+with without would yes you your
+bool class const def else elif enum except export false final float func function import int interface let none
+null package private protected public return self static str string struct throw true try type undefined var void
+"""
+_STOP = frozenset(_COMMON.split())
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A memory that was found, and how well it fits: only to be compared with others of the same recall."""
+
+    memory: Memory
+    score: float
+
+
+def terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
+    """The words by which a text is looked up, the most telling first: the long ones, and those it repeats.
+
+    Identifiers and paths are taken apart; words that are everywhere, and hashes, are left out.
+
+    :param text: any text; only its beginning is read (:data:`READ`).
+    :return: distinct, in small letters, nothing but letters and digits.
+    """
+    found: Counter[str] = Counter()
+    for word in _WORD.findall(text[:READ]):
+        if len(word) <= _LONGEST and not _HASH.fullmatch(word):
+            parts = _PART.findall(word) if word.isascii() else ()
+            found.update({part.lower() for part in (word, *parts)})
+    telling = sorted(filter(_tells, found))
+    telling.sort(key=lambda word: min(len(word), _TELLING) + min(found[word], _OFTEN), reverse=True)
+    return tuple(telling[:most])
+
+
+def _tells(word: str) -> bool:
+    is_short = word.isascii() and len(word) < 2  # one character is a word in other scripts
+    return not is_short and word not in _STOP
+
+
+def by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
+    """The places of memories by which words of a question they hold: a rare one says more than one that many hold.
+
+    How rare a word is, is counted among these memories alone, so that no other repository's have a part in it. Those
+    that hold the same words are weighed once: most hold one or two.
+
+    :param holders: for each word, the keys of the memories that hold it, each once.
+    :return: by key, from 1; those that are equally good share a place.
+    """
+    held: defaultdict[Key, int] = defaultdict(int)
+    for place, keys in enumerate(holders):
+        for key in keys:
+            held[key] |= 1 << place
+    alike: dict[int, list[Key]] = defaultdict(list)
+    for key, bits in held.items():
+        alike[bits].append(key)
+    weights = {1 << place: math.log1p(len(held) / len(keys)) for place, keys in enumerate(holders) if keys}
+    levels: dict[float, list[Key]] = defaultdict(list)
+    for bits, keys in alike.items():
+        levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
+    return _placed(levels)
+
+
+def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:
+    """The places of the best :data:`CANDIDATES`, from 1; the newest of those that share one."""
+    levels: dict[float, list[Key]] = defaultdict(list)
+    for each, value in worth.items():
+        levels[value].append(each)
+    return _placed(levels)
+
+
+def _placed(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
+    """The places of the best.
+
+    :param levels: those of the same worth, by that.
+    """
+    found: dict[Key, int] = {}
+    for value in sorted(levels, reverse=True):
+        room = CANDIDATES - len(found)
+        if room <= 0:
+            break
+        found.update(dict.fromkeys(sorted(levels[value], reverse=True)[:room], len(found) + 1))
+    return found
+
+
+def fused(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
+    """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+
+    :param rankings: places by id.
+    :return: the best :data:`CANDIDATES`.
+    """
+    scores: dict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for each, place in ranking.items():
+            scores[each] += 1 / (_K + place)
+    return dict(nlargest(CANDIDATES, scores.items(), key=lambda item: (item[1], item[0])))
+
+
+def best(found: Iterable[Recalled], now: datetime, limit: int) -> Sequence[Recalled]:
+    """The memories that fit best, of those that still hold."""
+    standing = (each for each in found if spent(each.memory, now) is None)
+    weighed = [Recalled(each.memory, each.score * weight(each.memory, now)) for each in standing]
+    return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
+
+
+def weight(memory: Memory, now: datetime) -> float:
+    """What a memory's confidence and recency make of its score: at least 0.4 of it, so that what fits still counts.
+
+    Recent is one of which something became: that it was recalled must not bring it up again.
+    """
+    age = max(timedelta(), now - memory.used_at) / _HALF
+    return (1 + confidence(memory, now)) / 2 * (4 + 0.5**age) / 5

@@ -1,0 +1,228 @@
+"""Draws from what happened how well Forge does, week by week (SPEC M10); what nothing is known of stays unknown."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from statistics import median
+
+from domain.money import MICRO
+from domain.runs.run import Phase, RunState
+
+WEEK = timedelta(weeks=1)
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_NOTHING = "·"  # in a trend, a week of which nothing is known
+
+
+class Measure(StrEnum):
+    """How the observations of a week are drawn together."""
+
+    share = "share"  # of those counted
+    mean = "mean"
+    median = "median"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure.
+
+    :param unit: what it is counted in; empty for a share.
+    """
+
+    name: str
+    title: str
+    measure: Measure
+    unit: str = ""
+
+
+def _iterations(phase: Phase) -> Metric:
+    return Metric(f"iterations_{phase.value}", f"iterations, {phase.value}", Measure.mean, "per run")
+
+
+ITERATIONS: Mapping[Phase, Metric] = {phase: _iterations(phase) for phase in Phase}
+TOOL_SUCCESS = Metric("tool_success", "tool success", Measure.share)
+BOUNCES = Metric("bounces", "bounces", Measure.mean, "per run")
+BOUNCES_RESOLVED = Metric("bounces_resolved", "bounces resolved", Measure.share)
+LEARNINGS = Metric("learnings", "learnings", Measure.mean, "per run")
+APPLICATION = Metric("application", "application rate", Measure.share)
+PRECISION = Metric("recall_precision", "recall precision", Measure.share)
+DISMISSAL = Metric("dismissal", "dismissal rate", Measure.share)
+TO_DISMISSAL = Metric("dismissal_seconds", "time to dismissal", Measure.median, "s")
+OVERRIDE = Metric("override", "override rate", Measure.share)
+RESPONSE = Metric("response_seconds", "time to response", Measure.median, "s")
+COST = Metric("cost_usd", "cost", Measure.mean, "USD per run")
+SUCCESS = Metric("success", "success rate", Measure.share)
+FIRST_PASS = Metric("first_pass", "first-pass approval", Measure.share)
+
+METRICS: Sequence[Metric] = (
+    SUCCESS,
+    FIRST_PASS,
+    COST,
+    *ITERATIONS.values(),
+    TOOL_SUCCESS,
+    BOUNCES,
+    BOUNCES_RESOLVED,
+    LEARNINGS,
+    APPLICATION,
+    PRECISION,
+    DISMISSAL,
+    TO_DISMISSAL,
+    OVERRIDE,
+    RESPONSE,
+)
+
+
+@dataclass(frozen=True)
+class RunFact:
+    """A run that is over and looked at something.
+
+    :param at: when it began.
+    :param calls: of models, by phase; phases without any are left out.
+    :param cost: micro-USD.
+    :param bounces: how often its proposed change was sent back; None: it was no run that proposes.
+    """
+
+    at: datetime
+    state: RunState
+    calls: Mapping[Phase, int] = field(default_factory=dict[Phase, int])
+    cost: int = 0
+    bounces: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of one memory that one task of a run was told. ``helped`` is None while nothing is known."""
+
+    at: datetime
+    run: str
+    task: str
+    helped: bool | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What happened, in any order; moments are those by which it counts for a week.
+
+    :param tools: calls of tools in some while: how many did their work, of how many.
+    :param learned: memories Forge made for itself or from what people did.
+    :param posted: findings that a review posted: how many of them were dismissed, of how many.
+    :param dismissed: findings that were dismissed and are still; seconds since they were posted.
+    :param merged: pull requests a person merged after a verdict; whether against it.
+    :param answered: gates that people answered; seconds until then.
+    :param first: first verdicts on pull requests; whether they approved.
+    """
+
+    runs: Sequence[RunFact] = ()
+    tools: Sequence[tuple[datetime, int, int]] = ()
+    learned: Sequence[datetime] = ()
+    told: Sequence[Told] = ()
+    posted: Sequence[tuple[datetime, int, int]] = ()
+    dismissed: Sequence[tuple[datetime, float]] = ()
+    merged: Sequence[tuple[datetime, bool]] = ()
+    answered: Sequence[tuple[datetime, float]] = ()
+    first: Sequence[tuple[datetime, bool]] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One observation. A mean is over ``of``, so that what belongs to no run in particular can be shared out."""
+
+    metric: Metric
+    at: datetime
+    value: float
+    of: int = 1
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric week by week, the oldest first; None where nothing is known.
+
+    :param counts: how many observations stand behind each value.
+    """
+
+    metric: Metric
+    values: Sequence[float | None]
+    counts: Sequence[int]
+
+    @property
+    def now(self) -> float | None:
+        """The value of the week that ends now."""
+        return self.values[-1]
+
+
+def series(facts: Facts, now: datetime, weeks: int, since: datetime | None = None) -> Sequence[Series]:
+    """Every metric over the last weeks, each of seven days, the last of which ends now.
+
+    :param since: what was before is not all kept any more, so nothing is said of weeks that begin earlier.
+    """
+    seen: defaultdict[tuple[Metric, int], list[Seen]] = defaultdict(list)
+    for each in observed(facts):
+        ago = (now - each.at) // WEEK
+        if 0 <= ago < weeks and (since is None or now - WEEK * (ago + 1) >= since):
+            seen[each.metric, weeks - 1 - ago].append(each)
+    return [_series(metric, [seen[metric, week] for week in range(weeks)]) for metric in METRICS]
+
+
+def observed(facts: Facts) -> Iterator[Seen]:
+    """What is counted, one by one."""
+    for run in facts.runs:
+        yield from _of_run(run)
+    yield from (Seen(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
+    yield from (Seen(LEARNINGS, at, 1, of=0) for at in facts.learned)
+    yield from _of_recalls(facts.told)
+    yield from (Seen(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
+    yield from (Seen(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
+    yield from (Seen(OVERRIDE, at, against) for at, against in facts.merged)
+    yield from (Seen(RESPONSE, at, seconds) for at, seconds in facts.answered)
+    yield from (Seen(FIRST_PASS, at, approved) for at, approved in facts.first)
+
+
+def trend(values: Sequence[float | None]) -> str:
+    """A line of blocks from the least to the most; in the middle, if they are all the same."""
+    known = [value for value in values if value is not None]
+    least, most = min(known, default=0.0), max(known, default=0.0)
+    return "".join(_NOTHING if value is None else _BLOCKS[_height(value, least, most)] for value in values)
+
+
+def _height(value: float, least: float, most: float) -> int:
+    if most == least:
+        return len(_BLOCKS) // 2 - 1
+    return round((value - least) / (most - least) * (len(_BLOCKS) - 1))
+
+
+def _of_run(run: RunFact) -> Iterator[Seen]:
+    for phase, count in run.calls.items():
+        yield Seen(ITERATIONS[phase], run.at, count)
+    yield Seen(COST, run.at, run.cost / MICRO)
+    yield Seen(LEARNINGS, run.at, 0)
+    if run.state is not RunState.cancelled:
+        yield Seen(SUCCESS, run.at, run.state is RunState.completed)
+    if run.bounces is not None:
+        yield Seen(BOUNCES, run.at, run.bounces)
+        if run.bounces:
+            yield Seen(BOUNCES_RESOLVED, run.at, run.bounces * (run.state is RunState.completed), of=run.bounces)
+
+
+def _of_recalls(told: Iterable[Told]) -> Iterator[Seen]:
+    """Precision is of memories, application of the tasks they were told."""
+    tasks: defaultdict[tuple[str, str], list[Told]] = defaultdict(list)
+    for each in told:
+        if each.helped is not None:
+            yield Seen(PRECISION, each.at, each.helped)
+            tasks[each.run, each.task].append(each)
+    for each in tasks.values():
+        yield Seen(APPLICATION, each[0].at, any(one.helped for one in each))
+
+
+def _series(metric: Metric, weeks: Sequence[Sequence[Seen]]) -> Series:
+    return Series(metric, [_value(metric, seen) for seen in weeks], [sum(each.of for each in seen) for seen in weeks])
+
+
+def _value(metric: Metric, seen: Sequence[Seen]) -> float | None:
+    of = sum(each.of for each in seen)
+    if not of:
+        return None
+    if metric.measure is Measure.median:
+        return median(each.value for each in seen)
+    return sum(each.value for each in seen) / of

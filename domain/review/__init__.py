@@ -1,0 +1,1 @@
+"""Changes, findings and reviews."""

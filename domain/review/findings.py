@@ -1,0 +1,193 @@
+"""A finding: one thing a check has to say about a change, and how it keeps its identity."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from enum import IntEnum, StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.paths import printable
+from domain.review.anchors import Spot
+from domain.review.changes import Change
+
+CREDENTIAL = "secret/"
+"""How the rules about credentials begin."""
+
+
+class Category(StrEnum):
+    """What a finding is about (DESIGN §6)."""
+
+    style = "style"
+    security = "security"
+    correctness = "correctness"
+    performance = "performance"
+    tests = "tests"
+    dependencies = "dependencies"
+
+
+class Severity(StrEnum):
+    """How much a finding matters; ``error`` and above ask for changes."""
+
+    info = "info"
+    warning = "warning"
+    error = "error"
+    critical = "critical"
+
+    @property
+    def rank(self) -> int:
+        return _RANKS[self]
+
+
+_RANKS = {Severity.info: 0, Severity.warning: 1, Severity.error: 2, Severity.critical: 3}
+
+
+class Layer(IntEnum):
+    """The layer of the review that found it (SPEC A4)."""
+
+    static = 1
+    security = 2
+    model = 3
+
+
+class Fix(BaseModel):
+    """A replacement for whole lines of the file at head, as a suggestion block wants it.
+
+    Lines ``start_line`` to ``end_line`` (1-based, inclusive) are replaced by ``replacement``,
+    which holds whole lines without the last line break; empty means the lines are removed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    start_line: int
+    end_line: int
+    replacement: str
+
+    def moved(self, by: int) -> "Fix":
+        """The same fix, some lines further down."""
+        return self.model_copy(update={"start_line": self.start_line + by, "end_line": self.end_line + by})
+
+
+class RawFinding(BaseModel):
+    """What a tool reported about one version of one file, before it has an identity.
+
+    ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` goes into the trail and nowhere
+    else: it tells findings apart whose messages must not.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rule: str
+    category: Category
+    severity: Severity
+    confidence: float = Field(ge=0, le=1)
+    path: str
+    line: int | None = None
+    end_line: int | None = None
+    message: str
+    fix: Fix | None = None
+    layer: Layer
+    help_url: str | None = None
+    mark: str = Field(default="", exclude=True, repr=False)
+
+    @property
+    def where(self) -> str:
+        """``path:line`` for people."""
+        path = printable(self.path)
+        return path if self.line is None else f"{path}:{self.line}"
+
+    @property
+    def is_credential(self) -> bool:
+        """Whether it is about a credential that stands in the change: removing the line does not undo that."""
+        return self.rule.startswith(CREDENTIAL)
+
+    @property
+    def weight(self) -> tuple[int, float, str, int]:
+        """Sorts findings: the gravest and surest first, then by place."""
+        return -self.severity.rank, -self.confidence, self.path, self.line or 0
+
+
+class Finding(RawFinding):
+    """A finding the pull request introduced, with the fingerprints that follow it from push to push.
+
+    ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
+    ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
+    ``place`` tells that two say the same in other words, and ``spot``, of what a model says, that two with anchors some
+    lines apart do. ``on_diff`` says that a review comment may stand on its lines.
+
+    :param memories: ids of the memories that led to it.
+    """
+
+    id: str = ""
+    fingerprint: str
+    trail: str
+    place: str = ""
+    spot: Spot | None = None
+    on_diff: bool = False
+    memories: tuple[str, ...] = ()
+
+    @property
+    def comment_lines(self) -> tuple[int, int]:
+        """First and last line a comment stands on: those its suggestion replaces, else those it is about."""
+        if self.fix is not None:
+            return self.fix.start_line, self.fix.end_line
+        start = self.line or 1
+        return start, max(start, self.end_line or start)
+
+
+def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:
+    """The identity of a finding (DESIGN §6, fingerprint 1).
+
+    :param rule: rule id, e.g. ``ruff/F401``.
+    :param path: path at head.
+    :param lines: the file's lines at head.
+    :param line: 1-based line of the finding; None for the whole file.
+    :param occurrence: 0-based index among equal findings, from the top of the file.
+    :returns: 64 hexadecimal characters.
+    """
+    return _digest("1", rule, path, *_around(lines, line), str(occurrence))
+
+
+def place_of(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
+    """What findings have in common that are about the same lines and the same kind of thing, whatever their rule.
+
+    :returns: 64 hexadecimal characters; empty for a finding about a whole file, which could be about anything in it.
+    """
+    return "" if line is None else _digest("3", category, path, *_around(lines, line))
+
+
+def fingerprint_of_all(fingerprints: Sequence[str]) -> str:
+    """The identity of a finding that says what several say: another one as soon as one of them is another."""
+    return _digest("1", *fingerprints)
+
+
+def trail(rule: str, path: str, message: str) -> str:
+    """What follows a finding that moved (DESIGN §6, fingerprint 2): rule, path and message without its numbers."""
+    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))
+
+
+def place(finding: Finding, change: Change) -> Finding:
+    """The finding with ``on_diff`` set, cut down to what can stand on the diff.
+
+    A fix that reaches outside a hunk is dropped, and so is the end of a range that does.
+    """
+    file = change.file(finding.path)
+    if file is None or finding.line is None:
+        return finding
+    if finding.fix is not None and not file.can_be_commented(finding.fix.start_line, finding.fix.end_line):
+        finding = finding.model_copy(update={"fix": None})
+    if not file.can_be_commented(*finding.comment_lines):
+        finding = finding.model_copy(update={"end_line": finding.line})
+    return finding.model_copy(update={"on_diff": file.can_be_commented(*finding.comment_lines)})
+
+
+def _around(lines: Sequence[str], line: int | None) -> list[str]:
+    return [] if line is None else [_normalised(text) for text in lines[max(line - 2, 0) : line + 1]]
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,150 @@
+"""The outcome of a review: risk, decision, what each layer did, and the check conclusion that follows."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.review.changes import NotLookedAt
+from domain.review.findings import Finding, Layer
+from domain.review.suppression import Held, Unseconded
+from domain.verdicts import Reason
+
+
+class RiskLevel(StrEnum):
+    """CONTRACT: low 0–24, medium 25–49, high 50–74, critical 75–100."""
+
+    low = "low"
+    medium = "medium"
+    high = "high"
+    critical = "critical"
+
+
+class RiskPart(BaseModel):
+    """One contribution to the risk score: points out of 100 and the fact behind them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    points: int
+    text: str
+
+
+class Risk(BaseModel):
+    """A risk score from 0 to 100 with its parts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    score: int
+    level: RiskLevel
+    parts: tuple[RiskPart, ...]
+
+
+class Decision(StrEnum):
+    """What a review decides (SPEC A4)."""
+
+    approve = "approve"
+    request_changes = "request_changes"
+    require_human = "require_human"
+    unread = "unread"  # nothing was found, and there is source that nobody read: no approval
+
+
+class IfUnread(StrEnum):
+    """What becomes of a review in which nothing was found, where nobody read all of the source."""
+
+    neutral = "neutral"  # the check is neutral and names it
+    ask = "ask"  # a person is asked
+    approve = "approve"  # the check succeeds all the same, and names it
+
+
+class Unread(BaseModel):
+    """The source that neither a linter of its language nor a model read, by its paths at head."""
+
+    model_config = ConfigDict(frozen=True)
+
+    paths: tuple[str, ...] = ()
+    then: IfUnread = IfUnread.neutral
+
+
+NOTHING_UNREAD = Unread()
+
+
+class ToolRun(BaseModel):
+    """What one tool did in a layer. ``problem`` says why it could not do its work; ``cost`` is in micro-USD."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    seconds: float
+    files: int
+    problem: str | None = None
+    tokens: int = 0
+    cost: int = 0
+
+
+class LayerReport(BaseModel):
+    """What one layer of a review did.
+
+    ``missing`` says why a layer that was required could not run at all; ``cut`` counts findings that could ask for
+    something and are not weighed, because there are too many.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    layer: Layer
+    tools: tuple[ToolRun, ...] = ()
+    missing: str | None = None
+    note: str | None = None
+    cut: int = 0
+
+
+class Conclusion(StrEnum):
+    """Conclusions of a check run that Forge uses. ``neutral`` satisfies a required check as ``success`` does."""
+
+    success = "success"
+    neutral = "neutral"
+    failure = "failure"
+    action_required = "action_required"
+    cancelled = "cancelled"
+
+
+class Review(BaseModel):
+    """The result of one review run: everything the summary, the checks and the audit need."""
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: int
+    additions: int
+    deletions: int
+    findings: tuple[Finding, ...]
+    dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
+    held: tuple[Held, ...] = ()  # not dismissed, and held back because their like was
+    unseconded: tuple[Unseconded, ...] = ()  # of those found, what only one person stands against
+    in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
+    in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
+    layers: tuple[LayerReport, ...]
+    not_looked_at: tuple[NotLookedAt, ...]
+    read_by: dict[str, tuple[str, ...]] = {}  # path at head → the linters of its language that read it
+    read_by_model: tuple[str, ...] = ()  # paths at head of which a model read all that is new, at this head or before
+    unread: Unread = NOTHING_UNREAD
+    is_all_read: bool = False  # every changed file was read, as acts that nobody asked for need it
+    changed: tuple[str, ...] = ()  # every changed path, also those that were not looked at
+    sandbox: str = ""  # where the tools ran
+    risk: Risk
+    decision: Decision
+    reasons: tuple[Reason, ...]
+    conclusion: Conclusion
+    seconds: float
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """The identities of all that people may dismiss or have dismissed."""
+        everything = (*self.found, *self.in_history, *self.in_history_dismissed)
+        return [finding.fingerprint for finding in everything]
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """All that was found at this head, the gravest and surest first, also what people do not want to hear."""
+        everything = (*self.findings, *self.dismissed, *(each.finding for each in self.held))
+        return tuple(sorted(everything, key=lambda finding: finding.weight))

@@ -1,0 +1,130 @@
+"""What the run of an issue does next with the pull request it proposed, as one small pure machine (SPEC P3).
+
+review ── approved ──→ testing ── passed ──→ ready
+  ↑ └─ changes asked for ─┐ └─ failed ─┐
+  └───────── fix ←────────┴────────────┘   at most 3 times for reviews and 2 for tests; then people are asked
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.runs.run import Phase
+from domain.runs.task_result import ToFix
+
+MOST: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
+"""How often a phase sends the work back (SPEC P3)."""
+
+
+class Reviewed(StrEnum):
+    """What the review of the proposed head came to."""
+
+    pending = "pending"
+    approved = "approved"  # or left out by the configuration
+    changes = "changes"
+    person = "person"  # only a person can bring it further
+    broken = "broken"  # it ended without a verdict: stopped, refused, failed
+
+
+class Proof(StrEnum):
+    """What the tests of the proposed head came to."""
+
+    pending = "pending"
+    passed = "passed"
+    failed = "failed"
+    unfixable = "unfixable"  # they failed, and nobody is sure enough how to mend that
+    missing = "missing"  # the repository has none
+    unable = "unable"  # they could not be run
+
+
+class Owner(StrEnum):
+    """Whose commit the head of the pull request is."""
+
+    run = "run"
+    earlier = "earlier"  # the run's, but not its last: GitHub lags behind
+    others = "others"
+
+
+class Standing(BaseModel):
+    """What is known of the pull request at one moment.
+
+    :param to_fix: what the review, or else the tests, say is wrong.
+    :param failing: how many tests failed; None where they did not run.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    is_open: bool
+    is_merged: bool = False
+    head: Owner = Owner.run
+    reviewed: Reviewed = Reviewed.pending
+    tested: Proof = Proof.pending
+    to_fix: tuple[ToFix, ...] = ()
+    failing: int | None = None
+
+
+class Bounce(BaseModel):
+    """The work was sent back once.
+
+    :param phase: that sent it back.
+    :param head: commit it is about.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: Phase
+    head: str
+    to_fix: tuple[ToFix, ...]
+
+
+class Step(StrEnum):
+    """What is next."""
+
+    wait = "wait"  # for the review, or for a person there
+    test = "test"
+    fix = "fix"
+    help = "help"  # a person says whether it shall be tried once more
+    ready = "ready"
+    untested = "untested"  # it ends as a draft: its tests could not be run
+    given_up = "given_up"  # it ends as a draft with what is wrong with it
+    merged = "merged"
+    closed = "closed"
+    taken = "taken"  # a person pushed: the branch is theirs
+
+
+def next_step(now: Standing, head: str, bounces: Sequence[Bounce]) -> tuple[Step, Phase]:
+    """What is next, and the phase it is about.
+
+    :param head: the run's last commit.
+    :param bounces: all so far.
+    """
+    if not now.is_open:
+        return (Step.merged if now.is_merged else Step.closed), Phase.review
+    if now.head is Owner.others:
+        return Step.taken, Phase.review
+    if now.head is Owner.earlier:
+        return Step.wait, Phase.review
+    if now.reviewed is Reviewed.changes:
+        return _sent_back(Phase.review, head, bounces), Phase.review
+    if now.reviewed is not Reviewed.approved:
+        return Step.wait, Phase.review
+    if now.tested is Proof.failed:
+        return _sent_back(Phase.testing, head, bounces), Phase.testing
+    return _AFTER_TESTS[now.tested], Phase.testing
+
+
+def _sent_back(phase: Phase, head: str, bounces: Sequence[Bounce]) -> Step:
+    """Another attempt, unless there were enough, or the last one changed nothing."""
+    spent = sum(bounce.phase is phase for bounce in bounces) >= MOST[phase]
+    in_vain = bool(bounces) and bounces[-1].head == head
+    return Step.help if spent or in_vain else Step.fix
+
+
+_AFTER_TESTS = {
+    Proof.pending: Step.test,
+    Proof.passed: Step.ready,
+    Proof.missing: Step.untested,
+    Proof.unfixable: Step.help,
+    Proof.unable: Step.untested,
+}

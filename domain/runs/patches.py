@@ -1,0 +1,197 @@
+"""What an agent wants to change, and where it may: change sets, areas, limits, and the violations between the two."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from domain.config.configuration import PathRule
+from domain.review.findings import Severity
+from domain.runs.contracts import CONTRACTS
+
+REGULAR = "100644"
+EXECUTABLE = "100755"
+Constraint = Literal[
+    "syntax",  # not a unified diff as it is taken here
+    "path",  # a name that leads elsewhere, hides something or clashes with another
+    "mode",  # a symlink, a submodule, a change of mode; a new executable is a warning
+    "base",  # it does not fit the files as they are
+    "allowed_areas",
+    "forbidden_areas",
+    "protected_areas",
+    "path_rules",
+    "contract_lock",
+    "limits",
+]
+
+
+class Violation(BaseModel):
+    """One thing a change must not do.
+
+    :param file: its path, made printable; empty if it is about the change as a whole.
+    :param message: what happened and why that is not allowed, in sentences.
+    :param suggestion: what to do instead, one sentence.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    file: str
+    constraint: Constraint
+    severity: Severity
+    message: str
+    suggestion: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}: " if self.file else ""
+        return f"{place}{self.message} {self.suggestion} ({self.constraint}, {self.severity.value})"
+
+
+def told(violations: Iterable[Violation]) -> list[Violation]:
+    """What the agent hears of; the rest is only logged."""
+    return [each for each in violations if each.severity.rank >= Severity.warning.rank]
+
+
+def blocking(violations: Iterable[Violation]) -> list[Violation]:
+    """What keeps a change from being applied, pushed or merged."""
+    return [each for each in violations if each.severity.rank >= Severity.error.rank]
+
+
+# --- what changes ------------------------------------------------------------------------------------------
+
+
+class ChangedFile(BaseModel):
+    """One file before and after.
+
+    :param before: its whole content, None if it is new.
+    :param after: None if it is deleted.
+    :param mode: git's, afterwards, six octal digits; of a deleted file the one it had.
+    :param old_mode: before; None if the file is new, or as ``mode``.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode: str = REGULAR
+    old_mode: str | None = None
+
+    @property
+    def is_new(self) -> bool:
+        return self.before is None
+
+    @property
+    def is_gone(self) -> bool:
+        return self.after is None
+
+    @cached_property
+    def lines(self) -> int:
+        """How many lines it has on one side only: the same for every way to write the difference down."""
+        before, after = (Counter((side or b"").split(b"\n")) for side in (self.before, self.after))
+        return (before - after).total() + (after - before).total()
+
+
+class ChangeSet(BaseModel):
+    """Files that change together; each path is there once."""
+
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+
+    files: tuple[ChangedFile, ...]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len({file.path for file in self.files}) < len(self.files):
+            raise ValueError("a path is there twice")
+        return self
+
+    def then(self, later: "ChangeSet") -> "ChangeSet":
+        """Both as one change, of which ``later`` builds on this one; what is as it was is left out."""
+        made = {file.path: file for file in self.files}
+        for file in later.files:
+            first = made.get(file.path)
+            if first is not None:
+                was = None if first.before is None else first.old_mode or first.mode
+                file = file.model_copy(update={"before": first.before, "old_mode": was})
+            made[file.path] = file
+        return ChangeSet(files=tuple(file for file in made.values() if not _is_as_it_was(file)))
+
+
+NOTHING = ChangeSet(files=())
+
+
+def _is_as_it_was(file: ChangedFile) -> bool:
+    return file.before == file.after and (file.after is None or file.old_mode in {None, file.mode})
+
+
+# --- what is allowed ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ContractLock:
+    """A contract, and the lock on it as the run knows it.
+
+    :param globs: of the files that belong to it.
+    :param token: the fencing token the run holds; None if it holds none.
+    :param newest: the token given out last, where that was looked up: a smaller one is void.
+    """
+
+    globs: tuple[str, ...]
+    token: int | None = None
+    newest: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self.token is not None and (self.newest is None or self.token == self.newest)
+
+
+def _unlocked() -> dict[str, ContractLock]:
+    return {name: ContractLock(globs) for name, globs in CONTRACTS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """Where an agent may change files.
+
+    An area is a glob, or the plain name of a file or folder, which covers everything below it.
+
+    :param role: the agent's.
+    :param allowed: the plan's; None: anywhere that nothing else forbids.
+    :param forbidden: the plan's.
+    :param protected: the configuration's, beyond what is always protected.
+    :param rules: the configuration's; a file may be changed by the agents that every matching rule names.
+    :param contracts: name → files and lock.
+    :param granted: the very paths that a person let through at the gate ``protected_paths``.
+    """
+
+    role: str
+    allowed: tuple[str, ...] | None = None
+    forbidden: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    rules: tuple[PathRule, ...] = ()
+    contracts: Mapping[str, ContractLock] = field(default_factory=_unlocked)
+    granted: frozenset[str] = frozenset()
+
+
+class PatchLimits(BaseModel):
+    """How much one change may be; beyond that nobody could review it.
+
+    :param files: that change.
+    :param new_files: among them.
+    :param lines: added and removed, in all.
+    :param file_bytes: of one file afterwards.
+    :param patch_bytes: of the text of a patch.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    files: int = 1_000
+    new_files: int = 300
+    lines: int = 20_000
+    file_bytes: int = 1_000_000
+    patch_bytes: int = 2_000_000
+
+
+LIMITS = PatchLimits()

@@ -1,0 +1,257 @@
+"""A plan for an issue: what is built in which tasks, where changes may be, and whether all of that fits together."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from domain import globs
+from domain.review.review import RiskLevel
+from domain.text.escaping import visible
+from domain.verdicts import Reason
+
+MOST_TASKS = 20
+MOST_QUESTIONS = 5
+_MOST_TOLD = 4  # mistakes told at once
+_WILD = frozenset("*?")
+
+Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
+Place = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+"""A path or a glob."""
+TaskId = Annotated[str, StringConstraints(pattern=r"^T[1-9][0-9]?$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Component(_Part):
+    """A part of the software that is new or changes."""
+
+    name: Short
+    purpose: Words
+
+
+class Interface(_Part):
+    """Where two components meet."""
+
+    name: Short
+    description: Words
+
+
+class DesignDecision(_Part):
+    """A decision on the architecture."""
+
+    decision: Words
+    reason: Words
+
+
+class Task(_Part):
+    """One step of the work.
+
+    :param files: paths that it makes, changes or deletes.
+    :param depends_on: ids of tasks that have to be done before.
+    :param acceptance: how somebody sees that it is done.
+    """
+
+    id: TaskId
+    title: Short
+    description: Words
+    files: tuple[Place, ...] = Field(default=(), max_length=30)
+    depends_on: tuple[TaskId, ...] = Field(default=(), max_length=MOST_TASKS)
+    acceptance: Words
+
+
+class PlannedRisk(_Part):
+    """The risk as the planner sees it."""
+
+    level: RiskLevel
+    reasons: tuple[Words, ...] = Field(default=(), max_length=10)
+
+
+class Estimate(_Part):
+    """Changed lines, and minutes of work of an agent."""
+
+    lines: int = Field(ge=0, le=1_000_000)
+    minutes: int = Field(ge=0, le=100_000)
+
+
+class Plan(_Part):
+    """What is to be done about an issue (SPEC A2).
+
+    :param title: names the change, as a pull request does; empty where the planner gave none.
+    :param allowed_areas: globs, or plain names of files and folders; nothing outside of them is changed.
+    :param forbidden_areas: the same, for what stays as it is although it lies within.
+    :param contracts: names of the contracts that change; see :mod:`domain.runs.run.contracts`.
+    """
+
+    title: Title = ""
+    summary: Words
+    components: tuple[Component, ...] = Field(default=(), max_length=20)
+    interfaces: tuple[Interface, ...] = Field(default=(), max_length=20)
+    decisions: tuple[DesignDecision, ...] = Field(default=(), max_length=20)
+    tasks: tuple[Task, ...] = Field(min_length=1, max_length=MOST_TASKS)
+    risk: PlannedRisk
+    estimate: Estimate
+    allowed_areas: tuple[Place, ...] = Field(min_length=1, max_length=30)
+    forbidden_areas: tuple[Place, ...] = Field(default=(), max_length=30)
+    contracts: tuple[Short, ...] = Field(default=(), max_length=20)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every path that a task names, once, in the order of the tasks."""
+        return tuple(dict.fromkeys(chain.from_iterable(task.files for task in self.tasks)))
+
+
+class Planned(_Part):
+    """What the planner hands in: a plan, or questions where a plan would be a guess. See :func:`mistakes`."""
+
+    plan: Plan | None = None
+    questions: tuple[Words, ...] = Field(default=(), max_length=MOST_QUESTIONS)
+
+
+class Weighed(_Part):
+    """A plan with the risk that follows from it and from the facts; see :mod:`safety.plan_risk`.
+
+    :param plan: with every contract it touches.
+    :param level: the planner's, or a higher one.
+    :param reasons: what led to it, the gravest first.
+    """
+
+    plan: Plan
+    level: RiskLevel
+    reasons: tuple[Reason, ...]
+
+
+def mistakes(planned: Planned) -> str | None:
+    """What does not fit together, in one line that the planner can act on; None if everything does."""
+    if planned.plan is None:
+        return None if planned.questions else "Hand in a plan, or questions if the issue leaves open what is wanted."
+    if planned.questions:
+        return "Hand in either a plan or questions, not both: questions only where a plan would be a guess."
+    found = list(_of(planned.plan))
+    left = len(found) - _MOST_TOLD
+    return " ".join([*found[:_MOST_TOLD], *([f"{left} more like these."] if left > 0 else [])]) or None
+
+
+def in_order(plan: Plan) -> tuple[Task, ...]:
+    """The tasks, each after those it depends on, otherwise as they were written.
+
+    :raises ValueError: if there is no such order.
+    """
+    ordered, stuck = _sorted(plan.tasks)
+    if stuck:
+        raise ValueError("tasks depend on each other in a circle, or on one that does not exist")
+    return tuple(ordered)
+
+
+def covers(areas: Iterable[str], path: str) -> bool:
+    """Whether a path lies in any of the areas: globs, or plain names that cover everything below them."""
+    return globs.matches(path, as_globs(areas))
+
+
+def as_globs(areas: Iterable[str]) -> tuple[str, ...]:
+    """The areas as globs only: a plain name stands for the file, and for all that lies in the folder."""
+    written = tuple(areas)
+    folders = (f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area))
+    return (*(area for area in written if not area.endswith("/")), *folders)
+
+
+# --- what does not fit together ----------------------------------------------------------------------------
+
+
+def _of(plan: Plan) -> Iterator[str]:
+    yield from _of_tasks(plan.tasks)
+    yield from _of_places(plan)
+    if plan.risk.level is not RiskLevel.low and not plan.risk.reasons:
+        yield f"The risk is {plan.risk.level.value}, and risk.reasons does not say why."
+
+
+def _of_tasks(tasks: Sequence[Task]) -> Iterator[str]:
+    ids = [task.id for task in tasks]
+    for id_ in dict.fromkeys(ids):
+        if ids.count(id_) > 1:
+            yield f"{ids.count(id_)} tasks have the id {id_}; each needs its own."
+    unknown = {(task.id, needed): None for task in tasks for needed in task.depends_on if needed not in ids}
+    for id_, needed in unknown:
+        yield f"{id_} depends on {needed}, and there is no such task."
+    if not unknown and (circle := _circle(tasks)):
+        yield f"Tasks depend on each other in a circle: {' → '.join(circle)}."
+
+
+def _of_places(plan: Plan) -> Iterator[str]:
+    for name, areas in (("allowed_areas", plan.allowed_areas), ("forbidden_areas", plan.forbidden_areas)):
+        for area in areas:
+            if wrong := _area_mistake(area):
+                yield f"{_quoted(area)} in {name} {wrong}."
+    forbidden = [area.casefold() for area in plan.forbidden_areas]
+    for task in plan.tasks:
+        for path in task.files:
+            if wrong := _path_mistake(path):
+                yield f"The file {_quoted(path)} of {task.id} {wrong}."
+            elif not globs.permits(path, as_globs(plan.allowed_areas)):
+                yield f"The file {_quoted(path)} of {task.id} lies outside allowed_areas."
+            elif covers(forbidden, path.casefold()):
+                yield f"The file {_quoted(path)} of {task.id} lies inside forbidden_areas."
+
+
+def _area_mistake(area: str) -> str | None:
+    """As of a glob; an end in “/” is fine, which means the folder."""
+    return _hidden(area) or globs.mistake(area.removesuffix("/"))
+
+
+def _path_mistake(path: str) -> str | None:
+    if path.endswith("/"):
+        return "is a folder, and files are wanted"
+    if _WILD & set(path):
+        return "is a pattern, and files are wanted"
+    parts = path.casefold().split("/")
+    if parts[0] == "~" or re.fullmatch(r"[a-z]:", parts[0]):
+        return "does not begin at the root of the repository"
+    if "" in parts[1:] or ".git" in parts:
+        return "is no path inside the repository"
+    return _hidden(path) or globs.misplaced(path)
+
+
+def _hidden(place: str) -> str | None:
+    flat = " ".join(visible(place).split())
+    return None if flat == place else "holds a character that cannot be seen, or more blanks than one"
+
+
+def _quoted(place: str) -> str:
+    flat = " ".join(visible(place).split())
+    return f"“{flat if len(flat) <= 100 else flat[:99] + '…'}”"
+
+
+# --- order -------------------------------------------------------------------------------------------------
+
+
+def _sorted(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """(the tasks in order, those for which there is none)."""
+    ordered: list[Task] = []
+    left, done = list(tasks), set[str]()
+    while ready := next((task for task in left if done.issuperset(task.depends_on)), None):
+        left.remove(ready)
+        ordered.append(ready)
+        done.add(ready.id)
+    return ordered, left
+
+
+def _circle(tasks: Sequence[Task]) -> list[str]:
+    """Ids that lead from a task back to it; none if no task depends on itself.
+
+    :param tasks: which depend only on tasks that exist.
+    """
+    _, stuck = _sorted(tasks)
+    if not stuck:
+        return []
+    ids = {task.id for task in stuck}
+    waits = {task.id: next(id_ for id_ in task.depends_on if id_ in ids) for task in stuck}
+    walked = [stuck[0].id]
+    while waits[walked[-1]] not in walked:
+        walked.append(waits[walked[-1]])
+    return [*walked[walked.index(waits[walked[-1]]) :], waits[walked[-1]]]

@@ -1,0 +1,1 @@
+"""Text that nobody vouches for: escaped, redacted, compared."""

@@ -1,0 +1,232 @@
+"""Makes text from tools, models and pull requests inert before it is shown to people (invariant 11).
+
+What GitHub would act upon (a mention, a reference, an address, a command) is shown as inline code: GitHub documents
+that nothing in code pings or links, a person reads and copies exactly what was written, and no invisible character
+is needed, which would break what somebody pastes. All the rest of Markdown and HTML is escaped, so that it shows as it
+was written. Every function here redacts first, because afterwards a secret may no longer look like one.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from domain.text.redaction import outgoing
+
+# --- characters --------------------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
+# Sequences for terminals (ECMA-48): CSI; the strings OSC, DCS, SOS, PM and APC with their end; two characters.
+_TERMINAL = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:[^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c))?"
+    r"|\x1b[ -/]*+[0-~]?"
+)
+_INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs"})
+# Not in those categories, and as invisible: variation selectors, fillers, joiners, the plane of tags.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text without terminal sequences, control, bidirectional and other invisible characters; line breaks stay."""
+    if _PLAIN.fullmatch(text):
+        return text
+    plain = _BLANK.sub("", _TERMINAL.sub("", text)).replace("\u2028", "\n").replace("\u2029", "\n")
+    return "".join(c for c in plain if c in "\n\t" or unicodedata.category(c) not in _INVISIBLE)
+
+
+# --- what GitHub acts upon ---------------------------------------------------------------------------------
+
+_ACTS = re.compile(
+    r"""
+      (?:\w[\w.+-]{0,20}:(?://|(?<=mailto:)|(?<=xmpp:))|www\.)[^\s<>"'`()\[\]{}|\\^]*  # an address
+    | [\w./+-]{0,80}[@＠][\w./-]*\w                                                # a mention, a commit, an e-mail
+    | [\w./-]{0,80}[#＃]\d+                                                         # an issue
+    | \w{0,20}GH-\d+
+    | :(?:[a-z][\w+-]{0,40}|[+-]1|100):                                             # an emoji
+    | (?<!\w)/\s*forge\b                                                            # a command
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_FORMULA = re.compile(r"\$[^\s`$|]*")
+_TRAILING = ".,:;!?*_~'\""
+
+
+def prose(text: str, limit: int = 600) -> str:
+    """One paragraph of Markdown in which nothing pings, closes, links, renders HTML, commands or breaks out.
+
+    Inline code in it stays inline code. It may stand anywhere in a paragraph, a list item or a table's cell.
+
+    :param limit: characters kept, escapes not counted.
+    """
+    flat = _bounded(text, limit)
+    parts = _merged((code, part) for code, part in _parts(flat) if part)
+    shown = "".join(_span(part) if code else _escaped(part) for code, part in parts)
+    return _at_line_start(shown)
+
+
+def code(text: str, limit: int = 200) -> str:
+    """Inline code that cannot be broken out of, also in a table's cell."""
+    flat = _bounded(text, limit).replace("|", "\\|")
+    return _span(flat) if flat else "` `"
+
+
+def place(where: str, limit: int = 200) -> str:
+    """``path:line`` as inline code; what is too long loses its beginning, so that file and line remain."""
+    flat = _redacted(where, limit)
+    end = flat if len(flat) <= limit else "…" + flat[1 - limit :].lstrip()
+    return code(end, limit)
+
+
+def block(text: str, language: str = "") -> str:
+    """A fenced block that cannot be broken out of. Its content is kept to the letter, except for secrets.
+
+    :param language: what stands behind the fence; nothing if it is not one word.
+    """
+    return _fenced(_without_markers(outgoing(text)), language if re.fullmatch(r"[\w+#.-]{1,40}", language) else "")
+
+
+def suggestion(replacement: str) -> str:
+    """A block that replaces lines by a click: to the letter, or not at all.
+
+    :returns: an empty text where a secret or one of Forge's markers would be in it, or where it is too long to be
+        posted as a whole.
+    """
+    safe = _without_markers(outgoing(replacement)) == replacement and "\0" not in replacement
+    return _fenced(replacement, "suggestion") if safe and len(replacement) <= MOST_SUGGESTED else ""
+
+
+def link(text: str, address: str | None) -> str:
+    """The text as inline code, linked if the address is a plain one.
+
+    :param address: only https, without anything that could end the link.
+    """
+    shown = code(text)
+    return f"[{shown}]({address})" if address and _ADDRESS.fullmatch(address) else shown
+
+
+MOST_SUGGESTED = 20_000
+"""Characters of the longest suggestion; GitHub takes 65,000 for the whole comment."""
+
+_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]{1,200}(?:/[\w./~%+=&?#,;:-]{0,1000})?", re.ASCII)
+_FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
+
+
+def _bounded(text: str, limit: int) -> str:
+    """One redacted line of at most ``limit`` characters, cut between two of them."""
+    flat = _redacted(text, limit)
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _redacted(text: str, limit: int) -> str:
+    """One line of what may leave; of a text beyond measure only what ``limit`` characters can be taken from."""
+    return _without_markers(outgoing(" ".join(visible(text[: 8 * limit + 4000]).split())))
+
+
+def _without_markers(text: str) -> str:
+    """Nothing Forge quotes may look like the hidden markers by which it knows its own comments."""
+    return _FORGED.sub("<! --", text)
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    """(whether it is shown as code, text), with every text that GitHub would act upon as code."""
+    for is_code, part in _code_spans(text):
+        if is_code:
+            yield from _cells(part)
+        else:
+            yield from _inert(part)
+
+
+def _code_spans(text: str) -> Iterator[tuple[bool, str]]:
+    """Splits a line at its inline code, as CommonMark does: a run of backticks closes the last one of its length."""
+    runs = [match.span() for match in re.finditer("`+", text)]
+    closing: dict[int, int] = {}
+    nearest: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        length = runs[index][1] - runs[index][0]
+        if length in nearest:
+            closing[index] = nearest[length]
+        nearest[length] = index
+    reached, index = 0, 0
+    while index < len(runs):
+        if index in closing:
+            (start, inner), (end, after) = runs[index], runs[closing[index]]
+            yield False, text[reached:start]
+            yield True, text[inner:end].strip()
+            reached, index = after, closing[index]
+        index += 1
+    yield False, text[reached:]
+
+
+def _cells(content: str) -> Iterator[tuple[bool, str]]:
+    """Inline code without pipes: whether those need a backslash depends on what stands around."""
+    for part in re.split(r"(\s*\|\s*)", content):
+        yield not part.strip().startswith("|"), part
+
+
+def _inert(text: str) -> Iterator[tuple[bool, str]]:
+    reached = 0
+    for start, end in _acting(text):
+        yield False, text[reached:start]
+        yield True, text[start:end]
+        reached = end
+    yield False, text[reached:]
+
+
+def _acting(text: str) -> Iterator[tuple[int, int]]:
+    """Where GitHub would make something of a text without code."""
+    places = [(match.start(), match.start() + len(match[0].rstrip(_TRAILING))) for match in _ACTS.finditer(text)]
+    places = [(start, end) if text[start] != ":" else (start, end + 1) for start, end in places]
+    if text.count("$") > 1:
+        places += [match.span() for match in _FORMULA.finditer(text)]
+    reached = 0
+    for start, end in sorted(places):
+        if start >= reached and end > start:
+            yield start, end
+            reached = end
+
+
+def _merged(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
+    """Neighbours of one kind as one: two pieces of inline code side by side would not be read as two."""
+    last: tuple[bool, str] | None = None
+    for is_code, part in parts:
+        if last is not None and last[0] == is_code:
+            last = is_code, last[1] + part
+            continue
+        if last is not None:
+            yield last
+        last = is_code, part
+    if last is not None:
+        yield last
+
+
+def _span(content: str) -> str:
+    """Inline code with any content."""
+    fence = "`" * (_longest_run(content) + 1)
+    space = " " if content[:1] in "` " or content[-1:] in "` " else ""
+    return f"{fence}{space}{content}{space}{fence}"
+
+
+def _fenced(content: str, language: str) -> str:
+    fence = "`" * max(3, _longest_run(content) + 1)
+    return f"{fence}{language}\n{content}\n{fence}" if content else f"{fence}{language}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"})
+_MARKUP = re.compile(r"[\\*~\[\]]|(?<![^\W_])_|_(?![^\W_])")
+_OPENS_A_BLOCK = re.compile(r"(?:(\d{1,9})(?=[.)])|(?=[#+=/:-]))")
+
+
+def _escaped(text: str) -> str:
+    """Text as it was written: no emphasis, link, image, HTML, entity or end of a cell."""
+    return _MARKUP.sub(r"\\\g<0>", text).translate(_ENTITIES)
+
+
+def _at_line_start(text: str) -> str:
+    """No heading, list, rule, underline of a heading, or command of another App."""
+    return _OPENS_A_BLOCK.sub(r"\1\\", text, count=1) if _OPENS_A_BLOCK.match(text) else text

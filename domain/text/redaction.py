@@ -1,0 +1,255 @@
+"""Takes secrets out of every text that leaves: those this process holds, and whatever has the shape of a credential.
+
+A belt, not the control: a secret should not be there in the first place. Every expression here takes linear time on
+any input: a part that repeats without bound either cannot fail afterwards or starts once per run of its characters.
+"""
+
+import base64
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from domain.review.findings import RawFinding
+from domain.text.credential_shapes import (
+    ASSIGNED,
+    NAMED,
+    NAMED_HINTS,
+    PRIVATE_KEY,
+    SHAPES,
+    Shape,
+    credential_name,
+    is_assigned_value,
+    is_named_value,
+    key_end,
+)
+
+SHORTEST = 8
+"""Characters of the shortest value that is taken for a secret by itself; a shorter one would mangle ordinary words."""
+
+AnyFinding = TypeVar("AnyFinding", bound=RawFinding)
+
+_WRAPPED = 16  # characters from which a value is also found with white space inside
+_MOST_PASSING = 200
+
+
+class Redactor:
+    """Replaces secrets by ``[redacted: kind]``. The number of lines stays the same, and doing it twice changes nothing.
+
+    :param known: values that are secret whatever they look like.
+    """
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known: dict[str, None] = {}
+        self._passing: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._forms: tuple[str, ...] = ()
+        self.learn(*known)
+
+    def learn(self, *secrets: str) -> None:
+        """Hide these values from now on, also as Base64, hexadecimal, percent-encoded, escaped, or broken into lines.
+
+        :param secrets: a multi-line one (a PEM key) is hidden line by line, too; white space around them is not theirs.
+        """
+        for secret in secrets:
+            self._known |= dict.fromkeys(_forms(secret))
+        self._arrange()
+
+    def learn_passing(self, secret: str) -> None:
+        """Hide a value that is soon void, as a token minted for an hour; the latest 200 are kept."""
+        self._passing[secret] = tuple(_forms(secret))
+        self._passing.move_to_end(secret)
+        while len(self._passing) > _MOST_PASSING:
+            self._passing.popitem(last=False)
+        self._arrange()
+
+    def __call__(self, text: str) -> str:
+        """The text without secrets."""
+        if len(text) < SHORTEST:
+            return text
+        return _without_shapes(_without_known(text, self._forms))
+
+    def values(self, value: JsonValue) -> JsonValue:
+        """The value with every text in it redacted, names of fields included."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, Mapping):
+            return {self(key): self.values(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.values(item) for item in value]
+        return value
+
+    def _arrange(self) -> None:
+        """The longest first: a whole key goes before its lines."""
+        every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
+        self._forms = tuple(sorted(every, key=len, reverse=True))
+
+
+OWN = Redactor()
+"""Holds the secrets of this process. It is one for all, because a process has one set of secrets, and neither a log
+handler nor an exception can be handed another."""
+
+
+def redact(text: str, known: Collection[str] = ()) -> str:
+    """The text without credentials and without ``known``; nothing is remembered."""
+    return Redactor(known)(text)
+
+
+def outgoing(text: str) -> str:
+    """The text as it may leave this process: into a comment, a check, a prompt, a log line or the journal."""
+    return OWN(text)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether there is a credential in a text, or was before it was masked."""
+    return _MARK in text or outgoing(text) != text
+
+
+def unquoted(finding: AnyFinding) -> AnyFinding:
+    """The finding as it may be kept and shown: its message without secrets, and no fix that would hold one."""
+    fix = finding.fix
+    if fix is not None and outgoing(fix.replacement) != fix.replacement:
+        fix = None
+    return finding.model_copy(update={"message": outgoing(finding.message), "fix": fix})
+
+
+_MARK = "[redacted: "
+
+
+def marker(kind: str) -> str:
+    """What stands for a secret, e.g. ``[redacted: GitHub token]``."""
+    return f"{_MARK}{kind}]"
+
+
+# --- values that are known ---------------------------------------------------------------------------------
+
+_KNOWN = "known secret"
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Every text by which a secret could be read off."""
+    lines = [line.strip() for line in secret.splitlines()] if "\n" in secret.strip() else []
+    for part in (secret.strip(), *(line for line in lines if len(line) >= _WRAPPED and not line.startswith("-----"))):
+        if len(part) < SHORTEST:
+            continue
+        yield part
+        yield quote(part, safe="")
+        yield json.dumps(part)[1:-1]
+        data = part.encode("utf-8", "surrogatepass")
+        yield data.hex()
+        yield from _in_base64(data)
+
+
+def _in_base64(data: bytes) -> Iterator[str]:
+    """What any Base64 text that holds ``data`` contains: three alignments, without the ends that neighbours change."""
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+        start = (0, 2, 3)[before]
+        end = len(encoded) - (1 if (before + len(data)) % 3 else 0)
+        inner = encoded[start:end]
+        if len(inner) >= SHORTEST:
+            yield inner
+            yield inner.translate(str.maketrans("+/", "-_"))
+
+
+def _without_known(text: str, forms: Iterable[str]) -> str:
+    forms = tuple(forms)
+    if not forms:
+        return text
+    for form in forms:
+        if form in text:
+            text = text.replace(form, marker(_KNOWN) + "\n" * form.count("\n"))
+    squeezed = "".join(text.split())
+    if len(squeezed) == len(text):
+        return text
+    wrapped = [flat for form in forms if len(flat := "".join(form.split())) >= _WRAPPED and flat in squeezed]
+    return _without_wrapped(text, squeezed, wrapped) if wrapped else text
+
+
+def _without_wrapped(text: str, squeezed: str, forms: Iterable[str]) -> str:
+    """Without values that have white space inside.
+
+    :param squeezed: the text without white space, in which each of ``forms`` occurs.
+    """
+    places = [index for index, character in enumerate(text) if not character.isspace()]
+    found = sorted(
+        (places[at], places[at + len(form) - 1] + 1) for form in forms for at in _occurrences(form, squeezed)
+    )
+    parts: list[str] = []
+    reached = 0
+    for start, end in found:
+        if start >= reached:
+            parts += [text[reached:start], marker(_KNOWN), "\n" * text.count("\n", start, end)]
+            reached = end
+    return "".join(parts) + text[reached:]
+
+
+def _occurrences(form: str, text: str) -> Iterator[int]:
+    at = text.find(form)
+    while at >= 0:
+        yield at
+        at = text.find(form, at + len(form))
+
+
+# --- what has the shape of a credential --------------------------------------------------------------------
+
+
+def _without_shapes(text: str) -> str:
+    low = text.lower()
+    if "private key" in low:
+        text = PRIVATE_KEY.sub(_key_masked, text)
+    for shape in SHAPES:
+        if any(hint in low for hint in shape.hints):
+            text = shape.expression.sub(_Masked(shape), text)
+    if any(hint in low for hint in ASSIGNED.hints):
+        text = ASSIGNED.expression.sub(_assigned_masked, text)
+    if any(hint in low for hint in NAMED_HINTS):
+        text = "\n".join(_without_named(line) for line in text.split("\n"))
+    return text
+
+
+def _without_named(line: str) -> str:
+    low = line.lower()
+    if any(hint in low for hint in NAMED_HINTS) and credential_name(line):
+        for expression in NAMED:
+            line = expression.sub(_named_masked, line)
+    return line
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """Replaces what a shape matched; the group ``secret``, if it has one, else all of it."""
+
+    shape: Shape
+
+    def __call__(self, match: re.Match[str]) -> str:
+        group: str | int = "secret" if "secret" in self.shape.expression.groupindex else 0
+        if not self.shape.of(match):
+            return match[0]
+        return _replaced(match, group, self.shape.kind)
+
+
+def _assigned_masked(match: re.Match[str]) -> str:
+    if not is_assigned_value(match):
+        return match[0]
+    return _replaced(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
+
+
+def _named_masked(match: re.Match[str]) -> str:
+    return _replaced(match, "secret", ASSIGNED.kind) if is_named_value(match) else match[0]
+
+
+def _replaced(match: re.Match[str], group: str | int, kind: str) -> str:
+    start, end = (place - match.start() for place in match.span(group))
+    whole = match[0]
+    return whole[:start] + marker(kind) + whole[end:]
+
+
+def _key_masked(match: re.Match[str]) -> str:
+    whole = match[0]
+    end = key_end(match)
+    return marker("private key") + "\n" * whole.count("\n", 0, end) + whole[end:] if end else whole

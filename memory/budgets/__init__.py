@@ -1,0 +1,1 @@
+"""What was granted and spent, and what models answered."""

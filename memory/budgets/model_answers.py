@@ -1,0 +1,246 @@
+"""Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import bindparam, case, delete, func, literal, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.runs.run import Phase, Run
+from memory.db.engine import Connection, Database, upsert
+from memory.db.tables import AnswerRow, EventRow, RunRow
+from memory.ledger import ledger
+from messages.history import Tried
+from safety import loop_detection
+from safety.loop_detection import Iteration, Step
+
+ISSUE = "what was asked for"
+"""Under which a run keeps the words of its issue: an edit while it waits for its turn does not change them."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What guards see of one answer, the digest of its question, and when it came.
+
+    :param key: of the step that asked.
+    """
+
+    question: str
+    key: str
+    step: Step
+    at: datetime
+
+
+async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
+    """Keep an answer; a later one to the same question takes its place."""
+    seen = await asyncio.to_thread(_seen, question, value)
+    async with database.transaction() as session:
+        await _keep(session, database.dialect, run.id, question, value, seen, now)
+
+
+async def keep_with(
+    session: AsyncSession, dialect: str, run_id: str, question: str, value: dict[str, Any], now: datetime
+) -> None:
+    """The same as :func:`keep`, within a transaction."""
+    await _keep(session, dialect, run_id, question, value, _seen(question, value), now)
+
+
+async def _keep(
+    session: AsyncSession, dialect: str, run_id: str, question: str, value: dict[str, Any], seen: Any, now: datetime
+) -> None:
+    values = {"run_id": run_id, "question": question, "value": value, "turn": seen, "time": now}
+    await session.execute(upsert(dialect, AnswerRow, values, {}))
+
+
+async def note_iteration(
+    database: Database, run: Run, phase: Phase, question: str, key: str, tokens: int, seconds: float, now: datetime
+) -> None:
+    """Tell that a model answered a question of a run; a repeated call changes nothing.
+
+    :param key: of the step that asked.
+    """
+    same = select(EventRow.id).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.agent_iterated.value,
+        EventRow.payload["question"].as_string() == question,
+    )
+    async with database.transaction() as session:
+        if await session.scalar(same.limit(1)) is None:
+            payload = {"step": key, "question": question}
+            ledger.tell(
+                session,
+                run.id,
+                EventType.agent_iterated,
+                now,
+                source="agent",
+                phase=phase,
+                payload=payload,
+                tokens=tokens,
+                duration=seconds,
+            )
+
+
+_KEY, _STEP, _RESULTS, _ERRORS, _WRONG = "key", "step", "results", "errors", "wrong"
+_FIELDS = {field.name for field in fields(Step)}
+
+
+@dataclass(frozen=True)
+class Used:
+    """What one use of a tool came to.
+
+    :param reason: of an error: the same for every use that was refused for the same; empty: the text.
+    :param seconds: that it took.
+    """
+
+    tool: str
+    text: str
+    is_error: bool = False
+    reason: str = ""
+    seconds: float | None = None
+
+    @property
+    def wrong(self) -> str:
+        """The kind of error it is, on one line; empty: none."""
+        return " ".join(f"{self.tool}: {self.reason or self.text}".split()) if self.is_error else ""
+
+
+@dataclass(frozen=True)
+class Acted:
+    """An answer that was acted on, and what each tool it used answered: a text, and whether that is an error."""
+
+    value: dict[str, Any]
+    results: Sequence[tuple[str, bool]]
+
+
+async def acted(
+    database: Database,
+    run: Run,
+    phase: Phase,
+    question: str,
+    used: Sequence[Used],
+    now: datetime,
+) -> None:
+    """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
+
+    :param used: its tools, in order.
+    """
+    answered = await find(database, run, question)
+    if answered is None:
+        return
+    value = {
+        **answered,
+        _RESULTS: [each.text for each in used],
+        _ERRORS: [each.is_error for each in used],
+        _WRONG: [each.wrong for each in used if each.is_error],
+    }
+    seen = await asyncio.to_thread(_seen, question, value)
+    mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
+    async with database.transaction() as session:
+        await session.execute(update(AnswerRow).where(mine).values(value=value, turn=seen))
+        for each in used:
+            payload = {"problem": "the call was refused" if each.is_error else None}
+            ledger.tell(
+                session,
+                run.id,
+                EventType.tool_executed,
+                now,
+                source=each.tool,
+                phase=phase,
+                payload=payload,
+                duration=each.seconds,
+            )
+
+
+async def acted_on(database: Database, run: Run) -> dict[str, Acted]:
+    """The answers of a run of which it is known what came of them, by their questions."""
+    kept = select(AnswerRow.question, AnswerRow.value).where(AnswerRow.run_id == run.id)
+    async with database.transaction() as session:
+        rows = (await session.execute(kept)).all()
+    return {question: _acted(value) for question, value in rows if _ERRORS in value}
+
+
+def _acted(value: dict[str, Any]) -> Acted:
+    return Acted(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)))
+
+
+async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:
+    """The answer to a question that was asked in this run before."""
+    async with database.transaction() as session:
+        row = await session.get(AnswerRow, (run.id, question))
+        return None if row is None else row.value
+
+
+_SEEN = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
+TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), _SEEN.label("value")).where(
+    AnswerRow.run_id == bindparam("run")
+)
+"""What guards see of a ``run``, in no order; :func:`turns` understands the rows.
+
+That is the whole answer where a version of Forge kept it that kept nothing beside it.
+"""
+
+
+def turns(rows: Iterable[Sequence[Any]]) -> Sequence[Turn]:
+    """Turns in order, by the rows of :data:`TURNS`."""
+    return list(_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
+
+
+def _turns(rows: Iterable[Sequence[Any]]) -> Iterator[Turn]:
+    for question, at, _, kept in rows:
+        seen = kept if _STEP in kept else _seen(question, kept)
+        if seen is not None:
+            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # of any version
+            yield Turn(question, seen[_KEY], Step(**step), at)
+
+
+def of_run(connection: Connection, run_id: str) -> Sequence[Turn]:
+    """Every turn of a run in order."""
+    return turns(connection.execute(TURNS, {"run": run_id}))
+
+
+def iteration(question: str, value: dict[str, Any]) -> Iteration:
+    """An answer as one turn: what was asked is the action, or the tools an agent used."""
+    problem = str(value.get("problem") or "")
+    if "uses" not in value:
+        return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
+    used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
+    wrong = problem or "\n".join(value.get(_WRONG, ()))
+    return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), wrong)
+
+
+def _seen(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
+    """What is kept of a turn beside its answer; nothing of what no model was asked for in a step."""
+    if _KEY not in value:
+        return None
+    return {_KEY: value[_KEY], _STEP: asdict(loop_detection.step(iteration(question, value)))}
+
+
+async def tried(database: Database, run_id: str, most: int) -> tuple[Sequence[Tried], int]:
+    """The newest turns of a run in order, and how many there are in all.
+
+    :param most: turns that are told.
+    """
+    asked = AnswerRow.value["key"].as_string().is_not(None)  # not what no model was asked for
+    of_run = select(AnswerRow.value, AnswerRow.time).where(AnswerRow.run_id == run_id, asked)
+    async with database.transaction() as session:
+        count = await session.scalar(select(func.count()).select_from(of_run.subquery()))
+        newest = of_run.order_by(AnswerRow.time.desc(), AnswerRow.question.desc()).limit(most)
+        rows = (await session.execute(newest)).all()
+    return [_tried(value, at) for value, at in reversed(rows)], count or 0
+
+
+def _tried(value: dict[str, Any], at: datetime) -> Tried:
+    used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
+    said = str(value.get("text") or value.get("problem") or "")
+    return Tried(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
+
+
+async def purge(database: Database, repository_ids: Sequence[int]) -> None:
+    """Remove the answers of all runs in these repositories."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        await session.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))

@@ -1,0 +1,142 @@
+"""Adds up what limits a call of a model, in statements that are part of one look, since it is asked before each one.
+
+The statements are put together once: that would take longer than asking them.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import String, and_, bindparam, func, null, select
+
+from domain.money import Outcome, Slice, Totals
+from domain.runs.run import Phase, Run
+from memory.db.engine import Connection
+from memory.db.tables import BudgetRow, CircuitRow, GateRow, SpendRow
+from memory.repositories.permits import STANDING, Standing
+from safety.breakers import Call, Circuit
+
+_NEW = Circuit()
+RESERVED = "reserved"
+"""The state of a call that may be on its way."""
+
+
+class Sums(NamedTuple):
+    """What counts against each limit, the calls of the phase, what people granted it, and the provider's circuit.
+
+    :param open: calls of this step that were reserved and never settled.
+    :param gates: how often the run asked people.
+    """
+
+    standing: Standing
+    gates: int
+    totals: Totals
+    calls: int
+    open: int
+    granted: Slice
+    circuit: Circuit
+
+
+_OF_PHASE = SpendRow.phase == bindparam("phase")
+_UNFINISHED = and_(_OF_PHASE, SpendRow.step == bindparam("step"), SpendRow.state == RESERVED)
+_TODAY = (SpendRow.installation_id == bindparam("installation")) & (SpendRow.day == bindparam("day"))
+_AMOUNT = select(func.coalesce(func.sum(SpendRow.amount), 0))
+_OF_RUN = (
+    select(
+        func.sum(SpendRow.amount).filter(_OF_PHASE).label("phase"),
+        func.sum(SpendRow.amount).label("run"),
+        func.count().filter(_OF_PHASE).label("calls"),
+        func.count().filter(_UNFINISHED).label("open"),
+    )
+    .where(SpendRow.run_id == bindparam("run"))
+    .subquery()
+)
+SUMS = select(
+    *STANDING,
+    select(func.count()).where(GateRow.run_id == bindparam("run")).scalar_subquery(),
+    *_OF_RUN.c,
+    _AMOUNT.where(_TODAY, SpendRow.repository_id == bindparam("repository")).scalar_subquery(),
+    select(BudgetRow.granted).where(BudgetRow.scope == bindparam("slice")).scalar_subquery(),
+    select(BudgetRow.granted).where(BudgetRow.scope == bindparam("calls")).scalar_subquery(),
+    select(CircuitRow.circuit)
+    .where(CircuitRow.repository_id == bindparam("repository"), CircuitRow.provider == bindparam("provider"))
+    .scalar_subquery(),
+)
+"""What counts before a call, in one row: what :func:`of_call` asks for, which :func:`sums` understands."""
+
+_OF_INSTALLATION = _AMOUNT.where(_TODAY)
+_PREFIX = bindparam("prefix", type_=String)
+RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).where(
+    SpendRow.repository_id == bindparam("repository"),
+    SpendRow.day >= bindparam("first_day"),
+    SpendRow.settled_at > bindparam("since"),
+    func.substr(SpendRow.model, 1, func.length(_PREFIX)) == _PREFIX,
+)
+"""How the calls of a provider ended that a ``repository`` made since a moment: what :func:`since` asks for."""
+
+
+def of_call(run: Run, phase: Phase, now: datetime, step: str = "", provider: str = "") -> dict[str, object]:
+    """What :data:`SUMS` is asked for, before a call of a provider."""
+    asked = {
+        "run": run.id,
+        "phase": phase.value,
+        "repository": run.repository.id,
+        "number": run.number,
+        "slice": slice_of(run.id, phase),
+        "calls": calls_of(run.id, phase),
+        "provider": provider,
+        "step": step,
+    }
+    return asked | _today(run, now)
+
+
+def sums(row: Sequence[Any], installation: int) -> Sums:
+    """What counts, by the row of :data:`SUMS`.
+
+    :param installation: what all of its repositories spent today, in micro-USD.
+    """
+    halted, paused, fence, gates, *numbers, circuit = row
+    own, whole, calls, unfinished, daily, amount, more = (int(each or 0) for each in numbers)
+    return Sums(
+        standing=Standing(bool(halted), bool(paused), fence),
+        gates=gates,
+        totals=Totals(phase=own, run=whole, day=daily, installation=installation),
+        calls=calls,
+        open=unfinished,
+        granted=Slice(amount=amount, calls=more),
+        circuit=_NEW if circuit is None else Circuit.model_validate(circuit),
+    )
+
+
+def of_installation(connection: Connection, run: Run, now: datetime) -> int:
+    """What all repositories of the run's installation spent today, in micro-USD."""
+    return int(connection.execute(_OF_INSTALLATION, _today(run, now)).scalar_one())
+
+
+def _today(run: Run, now: datetime) -> dict[str, object]:
+    return {"installation": run.repository.installation_id, "day": day(now)}
+
+
+def since(moment: datetime, provider: str) -> dict[str, object]:
+    """What :data:`RECENT` is asked for."""
+    return {"first_day": day(moment), "since": moment, "prefix": f"{provider}:"}
+
+
+def ended(rows: Iterable[Sequence[Any]]) -> Sequence[Call]:
+    """Calls, by the rows of :data:`RECENT`."""
+    return [Call(at, outcome != Outcome.answered.value) for _, at, outcome, _ in rows]
+
+
+def slice_of(run_id: str, phase: Phase) -> str:
+    """The scope under which the money is kept that people granted a phase."""
+    return f"run:{run_id}/{phase.value}"
+
+
+def calls_of(run_id: str, phase: Phase) -> str:
+    """The scope under which the calls are kept that people granted a phase."""
+    return f"calls:{run_id}/{phase.value}"
+
+
+def day(moment: datetime) -> str:
+    """The UTC day of a moment."""
+    return moment.astimezone(UTC).date().isoformat()

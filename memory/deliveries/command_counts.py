@@ -1,0 +1,53 @@
+"""Counts the comments with commands of the last hour, so that outsiders cannot have any number of them answered."""
+
+from datetime import datetime
+
+from sqlalchemy import case, delete, func, select, update
+
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables import CommandedRow
+from safety.review_quota import WINDOW, Commented
+
+
+async def note(database: Database, guid: str, repository_id: int, account_id: int, now: datetime) -> Commented:
+    """Count one comment; a repeated call changes nothing. What is older than an hour is forgotten.
+
+    :param guid: of its delivery.
+    """
+    row = CommandedRow
+    values = {"guid": guid, "repository_id": repository_id, "account_id": account_id, "at": now, "told": ""}
+    here = row.repository_id == repository_id
+    counted = select(func.count(), func.sum(case((row.account_id == account_id, 1), else_=0))).where(here)
+
+    def count(connection: Connection) -> Commented:
+        connection.execute(insert_new(database.dialect, row, values))
+        connection.execute(delete(row).where(row.at < now - WINDOW, row.guid != guid))
+        everybody, own = connection.execute(counted).one()
+        return Commented(by_account=own, in_repository=everybody)
+
+    return await database.at_once(count)
+
+
+async def tell_once(database: Database, guid: str, what: str) -> bool:
+    """Whether whoever wrote a comment is told this; not if another comment of theirs here was within the last hour.
+
+    The comment that is answered stays the one, however often the answer has to be tried.
+
+    :param guid: of its delivery.
+    """
+    row = CommandedRow
+    here = row.guid == guid
+    # An update that changes nothing: it takes the row's lock, on SQLite that of the file, before anything is decided.
+    held = update(row).where(here).values(told=row.told).returning(row.repository_id, row.account_id, row.told)
+
+    def mark(connection: Connection) -> bool:
+        mine = connection.execute(held).one_or_none()
+        if mine is None or mine.told == what:  # none: more than an hour went by since it came
+            return True
+        theirs = (row.repository_id == mine.repository_id, row.account_id == mine.account_id)
+        if connection.scalar(select(func.count()).where(*theirs, row.told == what)):
+            return False
+        connection.execute(update(row).where(here).values(told=what))
+        return True
+
+    return await database.at_once(mark)

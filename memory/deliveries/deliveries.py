@@ -1,0 +1,186 @@
+"""Stores what the door accepted, several deliveries in one commit, and what became of each."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, func, not_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.text.redaction import OWN, outgoing
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables import DeliveryRow
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``.
+
+    :param acts_once: what it is known by beside its GUID, which is not signed; None where it may come again.
+    """
+
+    guid: str
+    event: str
+    action: str
+    received_at: datetime
+    command: dict[str, Any] | None
+    reason: str
+    acts_once: str | None = None
+
+
+UNDER_WAY = "under way"
+FAILED = "failed"
+_FAILED = f"{FAILED}: "  # how the reason of a failed delivery begins
+_AGAIN = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
+_FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
+_ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
+_IDENTIFIERS = frozenset(
+    {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "updated_at", "written_at"}
+)
+"""Fields of commands that nobody writes a credential into: the door has no time to look at them, too."""
+_LOOKED_UP = 500  # in one statement
+_INSERTS = {
+    dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
+}
+
+
+def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
+    """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is.
+
+    So it is of two that are otherwise known to be the same: one of them was sent again by somebody else than GitHub.
+    """
+    # In one order everywhere, so that two doors never wait for each other; of two that are the same act, by that.
+    rows = sorted(map(_values, deliveries), key=lambda row: (row["acts_once"] or "", row["guid"]))
+    inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
+    return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
+
+
+def _values(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "guid": delivery.guid,
+        "event": delivery.event,
+        "action": delivery.action,
+        "received_at": delivery.received_at,
+        "outcome": "ignored" if delivery.command is None else "accepted",
+        "reason": delivery.reason,
+        "command": _masked(delivery.command),
+        "finished_at": delivery.received_at if delivery.command is None else None,
+        "acts_once": delivery.acts_once,
+    }
+
+
+async def may_come_again(database: Database, guid: str) -> None:
+    """Let what a delivery asked for in vain be asked for once more, by the same act of the same person."""
+    async with database.transaction() as session:
+        await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
+
+
+def _masked(value: Any) -> Any:
+    """A command without credentials in what people wrote, and without NUL, which PostgreSQL cannot keep."""
+    if isinstance(value, str):
+        return OWN(value.replace("\0", ""))
+    if isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
+        return {name: each if name in _IDENTIFIERS else _masked(each) for name, each in fields.items()}
+    return [_masked(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+
+
+async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
+    """Record what became of an accepted delivery."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(DeliveryRow)
+            .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
+            .values(reason=outgoing(reason), finished_at=now)
+        )
+
+
+async def find(database: Database, guid: str) -> DeliveryRow | None:
+    """The delivery with this GUID."""
+    async with database.transaction() as session:
+        return await session.get(DeliveryRow, guid)
+
+
+async def known(database: Database, guids: Sequence[str]) -> set[str]:
+    """Which of these deliveries are stored."""
+    found: set[str] = set()
+    for start in range(0, len(guids), _LOOKED_UP):
+        async with database.transaction() as session:
+            part = guids[start : start + _LOOKED_UP]
+            found.update(await session.scalars(select(DeliveryRow.guid).where(DeliveryRow.guid.in_(part))))
+    return found
+
+
+def again(guid: str, new_id: str) -> str:
+    """The GUID of a replay of this delivery, or of the one it is a replay of itself."""
+    return f"{original(guid)}{_AGAIN}{new_id}"
+
+
+def original(guid: str) -> str:
+    """The GUID that GitHub gave."""
+    return guid.split(_AGAIN, 1)[0]
+
+
+def kind(reason: str) -> str:
+    """The kind of outcome a reason tells of, of which there are few: without details, ids and numbers.
+
+    >>> kind("failed: GitHub did not answer."), kind("2 runs ended, 1 purged"), kind("F-ABC234 is dismissed")
+    ('failed', 'run ended', 'finding is dismissed')
+    """
+    outline = re.split("[:,]", reason, maxsplit=1)[0]
+    outline = _ULID_OR_NUMBER.sub("", _FINDING.sub("finding", outline))
+    return " ".join("run" if word == "runs" else word for word in outline.split()) or UNDER_WAY
+
+
+async def counts(database: Database) -> dict[tuple[str, str, str], int]:
+    """How many deliveries there are by (event, outcome, kind of reason)."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    columns = (DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason)
+    async with database.transaction() as session:
+        rows = await session.stream(select(*columns, func.count()).group_by(*columns))
+        async for event, outcome, reason, number in rows:  # one row per run, so they are not collected
+            found[event, outcome, kind(reason)] += number
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A delivery that failed: the GUID GitHub gave, and the moment and reason of the last failure."""
+
+    guid: str
+    at: datetime
+    event: str
+    action: str
+    reason: str
+
+
+async def failures(database: Database, limit: int) -> Sequence[Failure]:
+    """The deliveries that failed and that no replay has made good since, newest first."""
+    failed: dict[str, Failure] = {}
+    async with database.transaction() as session:
+        made_good = await _made_good(session)
+        query = select(DeliveryRow).where(_has_failed()).order_by(DeliveryRow.received_at.desc(), DeliveryRow.guid)
+        async for row in await session.stream_scalars(query):
+            guid = original(row.guid)
+            if guid not in failed and not (guid in made_good and made_good[guid] >= row.received_at):
+                what = row.reason.removeprefix(_FAILED)
+                failed[guid] = Failure(guid, row.received_at, row.event, row.action, what)
+            if len(failed) == limit:
+                break
+    return list(failed.values())
+
+
+async def _made_good(session: AsyncSession) -> dict[str, datetime]:
+    """By the GUID GitHub gave: when the last replay of it was asked for that did not fail."""
+    replays = select(DeliveryRow.guid, DeliveryRow.received_at).where(
+        DeliveryRow.guid.contains(_AGAIN), DeliveryRow.finished_at.is_not(None), not_(_has_failed())
+    )
+    rows = await session.execute(replays.order_by(DeliveryRow.received_at))
+    return {original(guid): at for guid, at in rows}
+
+
+def _has_failed() -> ColumnElement[bool]:
+    return DeliveryRow.reason.startswith(_FAILED)

@@ -1,0 +1,60 @@
+"""Keeps who pushed to a pull request, and which of its heads somebody else accepted at a gate."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import select
+
+from domain.commands import Sender
+from domain.gates import GateState
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, upsert
+from memory.db.tables import PushRow
+from memory.gates import gates
+from safety.authorization import Accepted, Authorship, Push
+
+
+async def note(
+    database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, at: datetime
+) -> None:
+    """Keep that a person pushed a head; the newest moment counts. An App is nobody who could decide.
+
+    :param at: as GitHub says, so that an event that comes late does not count as a newer push.
+    """
+    if sender.is_app:
+        return
+    values = {
+        "repository_id": repository.id,
+        "number": number,
+        "head_sha": head_sha,
+        "by_id": sender.id,
+        "at": at,
+    }
+    key = (repository.id, number, head_sha, sender.id)
+    async with database.transaction() as session:
+        known = await session.get(PushRow, key)
+        if known is None or known.at < at:
+            await session.execute(upsert(database.dialect, PushRow, values, {"at": at}))
+
+
+async def authorship(
+    database: Database, repository: RepositoryRef, number: int, opener: int, accepting: Collection[str]
+) -> Authorship:
+    """Who wrote a pull request, as far as nobody else accepted that.
+
+    :param opener: account id of who opened it.
+    :param accepting: the names of gates whose approval says that somebody else looked at what was pushed before.
+    """
+    query = select(PushRow).where(PushRow.repository_id == repository.id, PushRow.number == number)
+    async with database.transaction() as session:
+        pushed = [Push(row.head_sha, row.by_id, row.at) for row in await session.scalars(query.order_by(PushRow.at))]
+    if not pushed:
+        return Authorship(opener)
+    asked = await gates.of_pull_request(database, repository.id, number)
+    accepted = [
+        Accepted(gate.head_sha, gate.decision.by_id)
+        for gate in asked
+        if gate.name in accepting and gate.state is GateState.approved
+        if gate.decision is not None and gate.decision.by_id is not None and not gate.decision.waived
+    ]
+    return Authorship(opener, tuple(pushed), tuple(accepted))

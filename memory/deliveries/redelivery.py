@@ -1,0 +1,128 @@
+"""Keeps how far GitHub's log of deliveries was read, whose turn it is to read it, and what was tried in vain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import CursorResult, Update, delete, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from memory.db.engine import Database, insert_new
+from memory.db.tables import DeliveryLogRow, DoubtfulDeliveryRow
+from safety.redelivery import Doubtful
+
+LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; whose does finds the turn taken
+_AT_ONCE = 200  # rows per transaction: the door must not wait for a long one
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A process's turn at the log of an App; ``holder`` is made anew at each start."""
+
+    app_id: int
+    holder: str
+
+
+async def take(database: Database, turn: Turn, now: datetime, due: datetime) -> bool:
+    """Take the turn, unless another process has it or the log was read after ``due``."""
+    async with database.transaction() as session:  # most often there is nothing to take, and so nothing to write
+        row = await session.get(DeliveryLogRow, turn.app_id)
+    if row is not None and (row.lease_until > now or (row.read_at is not None and row.read_at > due)):
+        return False
+    first = {"app_id": turn.app_id, "holder": "", "lease_until": now, "read_at": None, "read_to": None}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, DeliveryLogRow, first))
+        is_free = DeliveryLogRow.lease_until <= now
+        is_due = or_(DeliveryLogRow.read_at.is_(None), DeliveryLogRow.read_at <= due)
+        taken = update(DeliveryLogRow).where(DeliveryLogRow.app_id == turn.app_id, is_free, is_due)
+        return await _hits(session, taken.values(holder=turn.holder, lease_until=now + LEASE))
+
+
+async def keep(database: Database, turn: Turn, now: datetime) -> bool:
+    """Make the turn last longer; whether it was still ours."""
+    async with database.transaction() as session:
+        return await _hits(session, _ours(turn).values(lease_until=now + LEASE))
+
+
+async def give_back(database: Database, turn: Turn, now: datetime) -> None:
+    """The log was read, or could not be: the next turn is due later."""
+    async with database.transaction() as session:
+        await session.execute(_ours(turn).values(holder="", lease_until=now, read_at=now))
+
+
+async def read_to(database: Database, app_id: int) -> datetime | None:
+    """Up to which moment attempts were read; None if none ever were."""
+    async with database.transaction() as session:
+        row = await session.get(DeliveryLogRow, app_id)
+        return None if row is None else row.read_to
+
+
+async def set_read_to(database: Database, turn: Turn, moment: datetime) -> None:
+    """All attempts up to this moment were read, and what is doubtful among them is remembered."""
+    async with database.transaction() as session:
+        await session.execute(_ours(turn).values(read_to=moment))
+
+
+async def remembered(database: Database) -> Sequence[Doubtful]:
+    """The deliveries that are doubtful."""
+    async with database.transaction() as session:
+        rows = await session.scalars(select(DoubtfulDeliveryRow))
+        return [
+            Doubtful(each.guid, each.attempt_id, each.event, each.first_at, each.last_at, each.asked) for each in rows
+        ]
+
+
+async def remember(database: Database, deliveries: Sequence[Doubtful]) -> None:
+    """Remember deliveries as they are described now."""
+    for part in _parts(deliveries):
+        rows = [
+            {
+                "guid": each.guid,
+                "attempt_id": each.attempt_id,
+                "event": each.event,
+                "first_at": each.first_at,
+                "last_at": each.last_at,
+                "asked": each.asked,
+            }
+            for each in part
+        ]
+        async with database.transaction() as session:
+            await session.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
+            await session.execute(insert_new(database.dialect, DoubtfulDeliveryRow).values(rows))
+
+
+async def forget(database: Database, deliveries: Sequence[Doubtful]) -> None:
+    """Remember deliveries no longer."""
+    for part in _parts(deliveries):
+        async with database.transaction() as session:
+            await session.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
+
+
+async def claim(database: Database, turn: Turn, delivery: Doubtful, now: datetime) -> bool:
+    """Count a delivery as asked for, before it is; False if the turn is another process's by now."""
+    async with database.transaction() as session:
+        if not await _hits(session, _ours(turn).values(lease_until=now + LEASE)):
+            return False
+        await session.execute(
+            update(DoubtfulDeliveryRow)
+            .where(DoubtfulDeliveryRow.guid == delivery.guid)
+            .values(asked=DoubtfulDeliveryRow.asked + 1, last_at=now)
+        )
+        return True
+
+
+def _ours(turn: Turn) -> Update:
+    return update(DeliveryLogRow).where(DeliveryLogRow.app_id == turn.app_id, DeliveryLogRow.holder == turn.holder)
+
+
+async def _hits(session: AsyncSession, statement: Update) -> bool:
+    result = await session.execute(statement)
+    return isinstance(result, CursorResult) and result.rowcount == 1
+
+
+def _parts(deliveries: Sequence[Doubtful]) -> Sequence[Sequence[Doubtful]]:
+    return [deliveries[start : start + _AT_ONCE] for start in range(0, len(deliveries), _AT_ONCE)]
+
+
+def _guids(deliveries: Sequence[Doubtful]) -> list[str]:
+    return [each.guid for each in deliveries]

@@ -1,0 +1,293 @@
+"""Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.commands import Sender
+from domain.events import EventType
+from domain.ids import new_id
+from domain.memories.memory import Archived, Kind, Memory, Origin, Use, learned
+from domain.review.anchors import Spot
+from domain.review.findings import Finding, Layer, Severity
+from domain.review.suppression import Past, folder
+from domain.runs.run import RepositoryRef, Run
+from domain.text.redaction import outgoing
+from memory.db.engine import Database
+from memory.db.tables import DismissalRow, FindingRow, RunRow
+from memory.learned import capacity, memories
+from memory.ledger import ledger
+from messages.commands import Dismissal
+from safety.memory_eviction import MOST_LIVE
+
+
+async def add(
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    found: Sequence[Finding],
+    sender: Sender,
+    reason: str,
+    now: datetime,
+    *,
+    role: str = "",
+    learns: bool = True,
+    most: int = MOST_LIVE,
+) -> Mapping[str, Finding]:
+    """Dismiss findings, all at once, and remember why; the ids of the memories, each with the first that taught it.
+
+    What is dismissed already stays as it is. Findings of one rule in one folder teach together, for it is one decision.
+    What led to a finding is doubted from then on. A dismissal holds also where nothing is learned or there is no room
+    for what it teaches; then there is no memory.
+
+    :param role: of who dismisses them, as GitHub says now.
+    :param learns: whether anything may be learned here.
+    :param most: memories that may live here.
+    """
+    reason = outgoing(reason)
+    async with database.transaction() as session:
+        await capacity.take_turn(session, database.dialect, repository.id)
+        standing = await _standing(session, repository, number, found)
+        new = [finding for finding in found if finding.fingerprint not in standing]
+        memory_of: dict[tuple[str, str], Memory] = {}
+        for finding in new if learns else ():
+            if _lesson(finding) not in memory_of:
+                memory_of[_lesson(finding)] = _taught(repository, number, finding, sender, reason, now)
+        trace = await ledger.newest_run(session, repository, number)
+        kept = await capacity.keep(session, repository.id, [*memory_of.values()], most, trace, now)
+        taught = {lesson: memory.id for lesson, memory in memory_of.items() if memory in kept}
+        for finding in new:
+            memory_id = taught.get(_lesson(finding), "")
+            session.add(_row(repository, number, finding, sender, role, reason, memory_id, now))
+            if learns:
+                cause = _cause(finding.fingerprint)
+                await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
+            facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
+            await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
+    of = {each.fingerprint: standing.get(each.fingerprint, taught.get(_lesson(each), "")) for each in found}
+    return {of[each.fingerprint]: each for each in reversed(found) if of[each.fingerprint]}
+
+
+async def _standing(
+    session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
+) -> Mapping[str, str]:
+    """Which of these findings are dismissed in their pull request: fingerprint → what that taught."""
+    known = await session.execute(
+        select(DismissalRow.fingerprint, DismissalRow.memory_id).where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.number == number,
+            DismissalRow.fingerprint.in_([finding.fingerprint for finding in found]),
+            DismissalRow.undone_at.is_(None),
+        )
+    )
+    return {row.fingerprint: row.memory_id for row in known}
+
+
+def _lesson(finding: Finding) -> tuple[str, str]:
+    return finding.rule, folder(finding.path)
+
+
+async def undo(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding, sender: Sender, now: datetime
+) -> bool:
+    """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
+    same = DismissalRow.fingerprint == finding.fingerprint
+    return bool(await _undo(database, repository, number, same, sender, now))
+
+
+async def undo_all(
+    database: Database, repository: RepositoryRef, number: int, ids: Collection[str], sender: Sender, now: datetime
+) -> Sequence[Past]:
+    """Take these dismissals back, with the memories they taught; those that stood until now."""
+    return await _undo(database, repository, number, DismissalRow.id.in_(ids), sender, now)
+
+
+async def undo_taught(
+    database: Database, repository: RepositoryRef, number: int, memory_id: str, sender: Sender, now: datetime
+) -> Sequence[Past]:
+    """Take the dismissal back that taught a memory, with the memory; none if it was not a dismissal that taught it."""
+    return await _undo(database, repository, number, DismissalRow.memory_id == memory_id, sender, now)
+
+
+async def taught_in(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
+    """The pull requests in which a dismissal taught a memory, also one that was taken back since."""
+    async with database.transaction() as session:
+        numbers = await session.scalars(
+            select(DismissalRow.number).where(
+                DismissalRow.repository_id == repository.id, DismissalRow.memory_id == memory_id
+            )
+        )
+        return set(numbers)
+
+
+async def _undo(
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    which: ColumnElement[bool],
+    sender: Sender,
+    now: datetime,
+) -> Sequence[Past]:
+    async with database.transaction() as session:
+        rows = await session.scalars(
+            update(DismissalRow)
+            .where(DismissalRow.repository_id == repository.id, DismissalRow.undone_at.is_(None), which)
+            .values(undone_at=now)
+            .returning(DismissalRow)
+        )
+        undone = [_past(row) for row in rows]
+        taught = {past.memory_id for past in undone}
+        others = select(DismissalRow.memory_id).where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.undone_at.is_(None),
+            DismissalRow.memory_id.in_(taught),
+        )
+        taught -= set(await session.scalars(others))  # what was dismissed together and still is goes on teaching it
+        await memories.archive_within(session, taught, Archived.forgotten, now)
+        for past in undone:
+            await memories.take_back_within(session, Use.dismissed, _cause(past.fingerprint), now)
+            facts = {"finding": past.name, "rule": past.rule}
+            await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
+        return undone
+
+
+def _cause(fingerprint: str) -> str:
+    """What doubts the memories behind a finding, however often it is dismissed."""
+    return f"dismissal of {fingerprint}"
+
+
+async def judged_during(database: Database, run: Run) -> bool:
+    """Whether a finding of its pull request was dismissed, or a dismissal taken back, since the run was admitted."""
+    began = select(RunRow.created_at).where(RunRow.id == run.id).scalar_subquery()
+    query = select(DismissalRow.id).where(
+        DismissalRow.repository_id == run.repository.id,
+        DismissalRow.number == run.number,
+        or_(DismissalRow.created_at >= began, DismissalRow.undone_at >= began),
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
+
+
+async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:
+    """Which of these findings were dismissed in this repository, in this pull request or an earlier one."""
+    async with database.transaction() as session:
+        rows = await session.scalars(
+            select(DismissalRow)
+            .where(
+                DismissalRow.repository_id == repository.id,
+                DismissalRow.fingerprint.in_(fingerprints),
+                DismissalRow.undone_at.is_(None),
+            )
+            .order_by(DismissalRow.id)
+        )
+        return {row.fingerprint: Dismissal(row.by_login, row.created_at, row.reason) for row in rows}
+
+
+async def like(
+    database: Database,
+    repository: RepositoryRef,
+    rules: Collection[str],
+    places: Collection[str] = (),
+    paths: Collection[str] = (),
+) -> Sequence[Past]:
+    """The dismissals that stand in this repository; oldest first.
+
+    :param rules: of findings of these rules,
+    :param places: or at these places,
+    :param paths: or of what a model said about these files.
+    """
+    there = {place for place in places if place}
+    is_said = and_(DismissalRow.path.in_(set(paths)), DismissalRow.place != "")
+    query = (
+        select(DismissalRow, FindingRow.content)
+        .outerjoin(
+            FindingRow,
+            and_(
+                FindingRow.repository_id == DismissalRow.repository_id,
+                FindingRow.number == DismissalRow.number,
+                FindingRow.fingerprint == DismissalRow.fingerprint,
+            ),
+        )
+        .where(
+            DismissalRow.repository_id == repository.id,
+            DismissalRow.undone_at.is_(None),
+            or_(DismissalRow.rule.in_(set(rules)), DismissalRow.place.in_(there), is_said),
+        )
+        .order_by(DismissalRow.id)
+    )
+    async with database.transaction() as session:
+        return [_past(row, content) for row, content in await session.execute(query)]
+
+
+def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
+    """The dismissal.
+
+    :param content: of the finding, if it is known.
+    """
+    finding = content or {}
+    spot = finding.get("spot")
+    return Past(
+        id=row.id,
+        number=row.number,
+        name=row.name,
+        rule=row.rule,
+        path=row.path,
+        fingerprint=row.fingerprint,
+        place=row.place,
+        memory_id=row.memory_id,
+        by=row.by_login,
+        by_id=row.by_id,
+        reason=row.reason,
+        at=row.created_at,
+        role=row.by_role,
+        severity=Severity(finding.get("severity", Severity.warning)),
+        spot=None if spot is None else Spot.model_validate(spot),
+    )
+
+
+def _taught(
+    repository: RepositoryRef, number: int, finding: Finding, sender: Sender, reason: str, now: datetime
+) -> Memory:
+    """What a dismissal teaches. A path and a message are a stranger's words: outside of all frames none is told."""
+    return learned(
+        repository,
+        Origin.person,
+        Kind.semantic,
+        f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
+        f"dismissal of {finding.id} in #{number} by {sender.login}",
+        now,
+        context=f"{finding.category.value} findings of {finding.rule}",
+        tags=(finding.rule, finding.category.value, finding.path),
+    )
+
+
+def _row(
+    repository: RepositoryRef,
+    number: int,
+    finding: Finding,
+    sender: Sender,
+    role: str,
+    reason: str,
+    memory_id: str,
+    now: datetime,
+) -> DismissalRow:
+    return DismissalRow(
+        id=new_id(),
+        repository_id=repository.id,
+        number=number,
+        name=finding.id,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        path=finding.path,
+        place=finding.place if finding.layer is Layer.model else "",
+        by_id=sender.id,
+        by_login=sender.login,
+        by_role=role,
+        reason=reason,
+        memory_id=memory_id,
+        created_at=now,
+        undone_at=None,
+    )

@@ -1,0 +1,236 @@
+"""Keeps the findings of each pull request: their names, and which were already posted."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from domain.events import EventType
+from domain.ids import finding_id, new_id
+from domain.review.findings import CREDENTIAL, Finding
+from domain.review.inline_comments import Remark
+from domain.review.suppression import TakenUp
+from domain.runs.run import Phase, ReasonCode, Run, RunState
+from memory.db.engine import Database
+from memory.db.tables import DismissalRow, FindingRow, RunRow
+from memory.ledger import ledger
+
+
+async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding], now: datetime) -> tuple[Finding, ...]:
+    """Give each finding its name within the pull request and remember it as it is now, in the caller's transaction."""
+    if not findings:
+        return ()
+    found = await session.execute(
+        select(FindingRow.fingerprint, FindingRow.id, FindingRow.name).where(*_in_pull_request(run))
+    )
+    known = {row.fingerprint: row for row in found}
+    taken = {row.name for row in known.values()}
+    named: list[Finding] = []
+    again: list[dict[str, Any]] = []
+    new: list[dict[str, Any]] = []
+    for finding in findings:
+        row = known.get(finding.fingerprint)
+        name = row.name if row else finding_id(finding.fingerprint, taken)
+        named.append(finding.model_copy(update={"id": name}))
+        content = named[-1].model_dump(mode="json")
+        if row is not None:
+            again.append({"id": row.id, "last_run": run.id, "content": content})
+            continue
+        taken.add(name)
+        new.append(_row(run, named[-1], content, now))
+        ledger.tell(
+            session,
+            run.id,
+            EventType.finding_detected,
+            now,
+            phase=Phase.review,
+            payload={"finding": name, "rule": finding.rule, "severity": finding.severity, "path": finding.path},
+        )
+    if again:
+        await session.execute(update(FindingRow), again)
+    if new:
+        await session.execute(insert(FindingRow), new)
+    return tuple(named)
+
+
+async def posted_before(database: Database, run: Run) -> set[str]:
+    """Fingerprints of findings that a review of an *earlier* run of this pull request carries."""
+    async with database.transaction() as session:
+        found = await session.scalars(
+            select(FindingRow.fingerprint).where(
+                FindingRow.repository_id == run.repository.id,
+                FindingRow.number == run.number,
+                FindingRow.posted_by.is_not(None),
+                FindingRow.posted_by != run.id,
+            )
+        )
+        return set(found)
+
+
+async def mark_posted(database: Database, run: Run, fingerprints: Collection[str]) -> None:
+    """Remember that this run's review carries these findings."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(FindingRow)
+            .where(
+                FindingRow.repository_id == run.repository.id,
+                FindingRow.number == run.number,
+                FindingRow.fingerprint.in_(fingerprints),
+                FindingRow.posted_by.is_(None),
+            )
+            .values(posted_by=run.id)
+        )
+
+
+async def credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
+    """The credentials that were found in a pull request so far, the first found first."""
+    rule = FindingRow.content["rule"].as_string()
+    query = _of_pull_request(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
+    async with database.transaction() as session:
+        return [Finding.model_validate(row.content) for row in await session.scalars(query)]
+
+
+async def by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
+    """The finding people call by this name in this pull request."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name.upper()))
+        return None if row is None else Finding.model_validate(row.content)
+
+
+async def names(database: Database, repository_id: int, number: int) -> Sequence[str]:
+    """What the findings of a pull request are called."""
+    async with database.transaction() as session:
+        query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.name)
+        return list(await session.scalars(query))
+
+
+async def posted(database: Database, repository_id: int, number: int) -> set[str]:
+    """Fingerprints of the findings that a review of this pull request carries."""
+    query = _of_pull_request(repository_id, number).where(FindingRow.posted_by.is_not(None))
+    async with database.transaction() as session:
+        return {row.fingerprint for row in await session.scalars(query)}
+
+
+async def by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
+    """The findings that a comment carries: id of the first comment of its thread → findings, the gravest first."""
+    query = _of_pull_request(repository_id, number).where(FindingRow.comment_id.is_not(None))
+    carried: dict[int, list[Finding]] = {}
+    async with database.transaction() as session:
+        for row in await session.scalars(query):
+            carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
+    return {comment: tuple(sorted(found, key=lambda each: each.weight)) for comment, found in carried.items()}
+
+
+async def are_being_placed(database: Database, repository_id: int, number: int) -> bool:
+    """Whether a finding was posted of which no comment is known: GitHub may not show it yet."""
+    query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.id)
+    query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
+
+
+async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
+    """Remember which comment carries which finding.
+
+    :param comments: name of the finding → id of the comment.
+    """
+    carried: dict[int, list[str]] = {}
+    for name, comment_id in comments.items():
+        carried.setdefault(comment_id, []).append(name)
+    async with database.transaction() as session:
+        for comment_id, of_comment in carried.items():
+            await session.execute(
+                update(FindingRow)
+                .where(*_in_pull_request(run), FindingRow.name.in_(of_comment))
+                .values(comment_id=comment_id)
+            )
+
+
+DISMISSED = (
+    select(DismissalRow.id)
+    .where(
+        DismissalRow.repository_id == FindingRow.repository_id,
+        DismissalRow.number == FindingRow.number,
+        DismissalRow.fingerprint == FindingRow.fingerprint,
+        DismissalRow.undone_at.is_(None),
+    )
+    .exists()
+)
+"""That a finding was dismissed in its own pull request, and still is; for queries about findings."""
+
+
+async def taken_up(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[TakenUp]:
+    """Findings of these rules that a comment carried and that a later, reviewed head does not have any more.
+
+    Who changed the line, and whether because of the comment, is not known. A finding that was ever dismissed does not
+    count.
+    """
+    last, later = aliased(RunRow), aliased(RunRow)
+    reviewed = (
+        select(later.id)
+        .where(
+            later.repository_id == FindingRow.repository_id,
+            later.number == FindingRow.number,
+            later.id > FindingRow.last_run,
+            later.head_sha != last.head_sha,
+            later.state == RunState.completed.value,
+            later.reason == ReasonCode.none.value,
+        )
+        .exists()
+    )
+    dismissed = (
+        select(DismissalRow.id)
+        .where(
+            DismissalRow.repository_id == FindingRow.repository_id,
+            DismissalRow.fingerprint == FindingRow.fingerprint,
+        )
+        .exists()
+    )
+    query = (
+        select(FindingRow.content["rule"].as_string(), FindingRow.content["path"].as_string())
+        .join(last, last.id == FindingRow.last_run)
+        .where(
+            FindingRow.repository_id == repository_id,
+            FindingRow.content["rule"].as_string().in_(rules),
+            FindingRow.posted_by.is_not(None),
+            reviewed,
+            ~dismissed,
+        )
+    )
+    async with database.transaction() as session:
+        return [TakenUp(rule, path) for rule, path in await session.execute(query)]
+
+
+async def runs_of(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
+    """The ids of the first and the last run that found it."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name))
+        return None if row is None else (row.first_run, row.last_run)
+
+
+def _of_pull_request(repository_id: int, number: int) -> Select[FindingRow]:
+    return select(FindingRow).where(FindingRow.repository_id == repository_id, FindingRow.number == number)
+
+
+def _in_pull_request(run: Run) -> Sequence[ColumnElement[bool]]:
+    return FindingRow.repository_id == run.repository.id, FindingRow.number == run.number
+
+
+def _row(run: Run, finding: Finding, content: dict[str, Any], now: datetime) -> dict[str, Any]:
+    return {
+        "id": new_id(),
+        "repository_id": run.repository.id,
+        "number": run.number,
+        "name": finding.id,
+        "fingerprint": finding.fingerprint,
+        "trail": finding.trail,
+        "content": content,
+        "first_run": run.id,
+        "last_run": run.id,
+        "posted_by": None,
+        "comment_id": None,
+        "created_at": now,
+    }

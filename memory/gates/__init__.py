@@ -1,0 +1,1 @@
+"""Gates, their decisions and their history."""

@@ -1,0 +1,315 @@
+"""Keeps gates and their decisions; a gate is decided once, whoever and however many try."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, inspect, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.errors import Superseded
+from domain.events import EventType
+from domain.gates import Deciding, Gate, GateDecision, GateRequest, GateState
+from domain.ids import new_id
+from domain.money import NO_SLICE
+from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
+from domain.text.redaction import OWN
+from memory.budgets import grants
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables import EventRow, GateRow, PullRequestRow, RunRow
+from memory.ledger import ledger
+
+_EVENTS = {
+    GateState.approved: EventType.gate_approved,
+    GateState.rejected: EventType.gate_rejected,
+    GateState.expired: EventType.gate_expired,
+    GateState.void: EventType.gate_voided,
+}
+
+
+async def ask(database: Database, run: Run, request: GateRequest, now: datetime) -> Gate:
+    """Ask what a run has to ask, once: the gate of the same name about the same subject is found again, but one that
+    is void, which nobody answered: what comes up again is asked anew.
+
+    Where the question stood on this pull request before and lost its object, its comment is taken over, unless it shows
+    something of its own: people are notified of that.
+
+    :raises Superseded: if another run owns the pull request by now.
+    """
+    gate_id = new_id()
+    values = _values(gate_id, run, request, now)
+    async with database.transaction() as session:
+        await _set_aside(session, run.id, request)
+        await session.execute(insert_new(database.dialect, GateRow, values))
+        row = (
+            await session.scalars(
+                _of_run(run.id).where(GateRow.name == request.name, GateRow.subject == request.subject)
+            )
+        ).one()
+        if not await _is_current(session, row):
+            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+        if row.id == gate_id:
+            row.comment_id = None if request.shows else await _vacant_comment(session, row)
+            facts = {"gate": row.id, "name": row.name, "until": request.seconds, "reasons": _texts(request)}
+            ledger.tell(session, run.id, EventType.gate_requested, now, phase=request.phase, payload=facts)
+        return _gate(row)
+
+
+async def decide(database: Database, gate_id: str, state: GateState, decision: GateDecision) -> Deciding:
+    """Decide a gate and grant what goes with that, unless it is decided, its time is over, or its object is gone."""
+    async with database.transaction() as session:
+        row = await _held(session, gate_id)
+        if row.state != GateState.waiting.value:
+            _tell(session, row, EventType.gate_contested, decision, said=state.value)
+            return Deciding(_gate(row), counted=False)
+        if row.until <= decision.at:
+            _close(session, row, GateState.expired, GateDecision(at=decision.at, via="timeout"))
+            return Deciding(_gate(row), counted=False)
+        if not await _is_current(session, row):
+            return Deciding(_gate(row), counted=False)
+        _close(session, row, state, decision)
+        gate = _gate(row)
+        if decision.grants != NO_SLICE:
+            await grants.give(session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at)
+        return Deciding(gate, counted=True)
+
+
+async def delegate(database: Database, gate_id: str, to_login: str, by: GateDecision) -> Gate:
+    """Note whom a person passed a gate on to."""
+    async with database.transaction() as session:
+        row = await _held(session, gate_id)
+        row.delegate = to_login
+        _tell(session, row, EventType.gate_delegated, by, to=to_login)
+        return _gate(row)
+
+
+async def expire(database: Database, now: datetime) -> int:
+    """Close every gate whose time is over; how many there were. Nobody's silence approves."""
+    due = select(GateRow.id).where(GateRow.state == GateState.waiting.value, GateRow.until <= now)
+    async with database.transaction() as session:
+        if await session.scalar(due.limit(1)) is None:
+            return 0
+        rows = [await _held(session, gate_id) for gate_id in (await session.scalars(due)).all()]
+        for row in rows:
+            if row.state == GateState.waiting.value:
+                _close(session, row, GateState.expired, GateDecision(at=now, via="timeout"))
+        return len(rows)
+
+
+async def void(database: Database, run_id: str, keep: Sequence[str], why: str, now: datetime) -> Sequence[Gate]:
+    """Close what a run asked and does not need to know any more; the gates that were closed.
+
+    :param keep: the gates it still needs.
+    """
+    async with database.transaction() as session:
+        return await close_waiting(session, GateRow.run_id == run_id, GateRow.id.not_in(keep), why=why, now=now)
+
+
+async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why: str, now: datetime) -> Sequence[Gate]:
+    """Make gates void within a transaction, because what they asked about is gone."""
+    held = update(GateRow).where(GateRow.state == GateState.waiting.value, *where).values(state=GateRow.state)
+    rows = (await session.scalars(held.returning(GateRow), execution_options={"populate_existing": True})).all()
+    for row in rows:
+        _close(session, row, GateState.void, GateDecision(at=now, via=why))
+    return [_gate(row) for row in rows]
+
+
+async def escalated(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
+    """Record, once, that somebody was told that nobody answered."""
+    facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
+    told = select(func.count()).where(
+        EventRow.trace == gate.run_id,
+        EventRow.type == EventType.gate_escalated.value,
+        EventRow.payload["gate"].as_string() == gate.id,
+    )
+    async with database.transaction() as session:
+        if not await session.scalar(told):
+            ledger.tell(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
+
+
+async def shown(
+    database: Database, gate_id: str, *, check_id: int | None = None, comment_id: int | None = None
+) -> None:
+    """Note where a gate is shown on GitHub."""
+    values = {"check_id": check_id, "comment_id": comment_id}
+    async with database.transaction() as session:
+        await session.execute(
+            update(GateRow)
+            .where(GateRow.id == gate_id)
+            .values(**{name: value for name, value in values.items() if value is not None})
+        )
+
+
+async def get(database: Database, gate_id: str) -> Gate | None:
+    """The gate with this id."""
+    async with database.transaction() as session:
+        row = await session.get(GateRow, gate_id)
+        return None if row is None else _gate(row)
+
+
+async def of_run(database: Database, run_id: str) -> Sequence[Gate]:
+    """Everything a run asked, in order."""
+    return await database.at_once(lambda connection: asked_by(connection, run_id))
+
+
+_OF_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
+
+
+def asked_by(connection: Connection, run_id: str) -> Sequence[Gate]:
+    """The same as :func:`of_run`, within a transaction."""
+    return [_gate(row) for row in connection.execute(_OF_RUN, {"run": run_id})]
+
+
+async def of_pull_request(
+    database: Database, repository_id: int, number: int, *, waiting: bool = False
+) -> Sequence[Gate]:
+    """Everything that was asked on a pull request, in order, or what waits there."""
+    query = select(GateRow).where(GateRow.repository_id == repository_id, GateRow.number == number).order_by(GateRow.id)
+    return await _found(database, query.where(GateRow.state == GateState.waiting.value) if waiting else query)
+
+
+async def latest(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
+    """The newest gates of all repositories first."""
+    query = select(GateRow).order_by(GateRow.id.desc()).limit(limit)
+    return await _found(database, query if state is None else query.where(GateRow.state == state.value))
+
+
+async def named(database: Database, shown_id: str) -> Sequence[Gate]:
+    """The gates whose id ends like this: ``G-`` and six characters, or a whole id."""
+    ends = GateRow.id.endswith(shown_id.removeprefix("G-"), autoescape=True)
+    return await _found(database, select(GateRow).where(ends).limit(5))
+
+
+async def answered(database: Database) -> Sequence[tuple[Gate, Run]]:
+    """The decided gates whose run still waits, with that run: somebody has to let it go on."""
+    query = (
+        select(GateRow, RunRow)
+        .join(RunRow, RunRow.id == GateRow.run_id)
+        .where(
+            RunRow.state == RunState.waiting.value,
+            RunRow.reason == ReasonCode.gate.value,
+            GateRow.state.in_([state.value for state in _EVENTS if state is not GateState.void]),
+        )
+    )
+    async with database.transaction() as session:
+        return [(_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
+
+
+async def _found(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
+    async with database.transaction() as session:
+        return [_gate(row) for row in await session.scalars(query)]
+
+
+def _of_run(run_id: str) -> Select[GateRow]:
+    return select(GateRow).where(GateRow.run_id == run_id).order_by(GateRow.id)
+
+
+async def _set_aside(session: AsyncSession, run_id: str, request: GateRequest) -> None:
+    """Let what became void make room for the same question."""
+    void = update(GateRow).where(
+        GateRow.run_id == run_id,
+        GateRow.name == request.name,
+        GateRow.subject == request.subject,
+        GateRow.state == GateState.void.value,
+    )
+    await session.execute(void.values(subject=GateRow.subject + " until " + GateRow.id))
+
+
+async def _held(session: AsyncSession, gate_id: str) -> GateRow:
+    """The gate's row, held until the end of the transaction."""
+    held = update(GateRow).where(GateRow.id == gate_id).values(state=GateRow.state).returning(GateRow)
+    return (await session.scalars(held, execution_options={"populate_existing": True})).one()
+
+
+async def _is_current(session: AsyncSession, row: GateRow) -> bool:
+    """Whether the run that asked still owns its pull request."""
+    owner = select(RunRow.fence).where(RunRow.id == row.run_id).scalar_subquery()
+    query = select(func.count()).where(
+        PullRequestRow.repository_id == row.repository_id,
+        PullRequestRow.number == row.number,
+        PullRequestRow.fence == owner,
+    )
+    return bool(await session.scalar(query))
+
+
+async def _vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
+    """The comment of the last gate of this name here, if that gate lost its object and nobody else uses it."""
+    last = await session.scalar(
+        select(GateRow)
+        .where(
+            GateRow.repository_id == row.repository_id,
+            GateRow.number == row.number,
+            GateRow.name == row.name,
+            GateRow.id != row.id,
+        )
+        .order_by(GateRow.id.desc())
+        .limit(1)
+    )
+    return None if last is None or last.state != GateState.void.value else last.comment_id
+
+
+def _close(session: AsyncSession, row: GateRow, state: GateState, decision: GateDecision) -> None:
+    told = cast(dict[str, Any], OWN.values(decision.model_dump(mode="json")))
+    row.state, row.decision, row.decided_at = state.value, told, decision.at
+    _tell(session, row, _EVENTS[state], decision)
+
+
+def _tell(session: AsyncSession, row: GateRow, kind: EventType, decision: GateDecision, **more: str) -> None:
+    """A decision is part of the audit: who, how, with which words, and how long people took."""
+    facts = {
+        "gate": row.id,
+        "name": row.name,
+        "head": row.head_sha,
+        **decision.model_dump(mode="json", exclude={"at"}),
+        **more,
+    }
+    seconds = max(0.0, (decision.at - row.asked_at).total_seconds())
+    ledger.tell(session, row.run_id, kind, decision.at, source="gate", payload=facts, duration=seconds)
+
+
+def _texts(request: GateRequest) -> list[str]:
+    return [reason.text for reason in request.reasons]
+
+
+def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict[str, object]:
+    return {
+        "id": gate_id,
+        "run_id": run.id,
+        "installation_id": run.repository.installation_id,
+        "repository_id": run.repository.id,
+        "owner": run.repository.owner,
+        "repository_name": run.repository.name,
+        "number": run.number,
+        "head_sha": run.head_sha,
+        "name": request.name,
+        "subject": request.subject,
+        "request": OWN.values(request.model_dump(mode="json")),
+        "state": GateState.waiting.value,
+        "asked_at": now,
+        "until": now + request.timeout,
+        "decision": None,
+        "decided_at": None,
+        "delegate": None,
+        "check_id": None,
+        "comment_id": None,
+    }
+
+
+def _gate(row: GateRow | Row[Any]) -> Gate:
+    return Gate(
+        id=row.id,
+        run_id=row.run_id,
+        repository=RepositoryRef(
+            installation_id=row.installation_id, id=row.repository_id, owner=row.owner, name=row.repository_name
+        ),
+        number=row.number,
+        head_sha=row.head_sha,
+        request=GateRequest.model_validate(row.request),
+        state=GateState(row.state),
+        asked_at=row.asked_at,
+        until=row.until,
+        decision=None if row.decision is None else GateDecision.model_validate(row.decision),
+        delegate=row.delegate,
+        check_id=row.check_id,
+        comment_id=row.comment_id,
+    )

@@ -1,0 +1,53 @@
+"""Looks back on gates: the latest, those that wait first, and how they were answered and how fast (SPEC S12, S14)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sqlalchemy import select
+
+from domain.gates import Gate, GateState
+from memory.db.engine import Database
+from memory.db.tables import GateRow
+from memory.gates import gates
+
+_ANSWERED = {GateState.approved.value, GateState.rejected.value}
+
+
+@dataclass(frozen=True)
+class Record:
+    """How the gates of one name were answered.
+
+    :param median_seconds: from question to answer, of those that people answered; None if nobody did.
+    """
+
+    name: str
+    counts: Counter[str]
+    median_seconds: float | None
+
+    @property
+    def asked(self) -> int:
+        return self.counts.total()
+
+
+async def listed(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
+    """The newest gates, those that wait before all others."""
+    if state is not None:
+        return await gates.latest(database, limit, state)
+    waiting = await gates.latest(database, limit, GateState.waiting)
+    rest = [gate for gate in await gates.latest(database, limit) if not gate.is_waiting]
+    return [*waiting, *rest][:limit]
+
+
+async def records(database: Database) -> Sequence[Record]:
+    """The records of all gates, by name."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    async with database.transaction() as session:
+        rows = await session.execute(select(GateRow.name, GateRow.state, GateRow.asked_at, GateRow.decided_at))
+        for name, state, asked_at, decided_at in rows:
+            counts[name][state] += 1
+            if state in _ANSWERED and decided_at is not None:
+                seconds[name].append(max(0.0, (decided_at - asked_at).total_seconds()))
+    return [Record(name, counts[name], median(seconds[name]) if seconds[name] else None) for name in sorted(counts)]

@@ -1,0 +1,1 @@
+"""What Forge learned: memories, recall, consolidation."""

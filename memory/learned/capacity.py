@@ -1,0 +1,52 @@
+"""Keeps new memories within what may live in a repository, in the transaction that makes them (SPEC M3)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.memories.memory import Archived, Memory
+from memory.db.tables import MemoryRow
+from memory.learned import memories
+from memory.ledger import ledger
+from safety import memory_eviction
+
+
+async def take_turn(session: AsyncSession, dialect: str, repository_id: int) -> None:
+    """Have who adds memories to a repository take turns until the end of the transaction: so that none counts wrong."""
+    if dialect == "postgresql":
+        name = func.hashtextextended(f"memories of {repository_id}", 0)
+        await session.execute(select(func.pg_advisory_xact_lock(name)))
+    else:  # SQLite takes its lock at the first write, whatever that changes
+        await session.execute(update(MemoryRow).where(MemoryRow.id == "").values(archived_why=""))
+
+
+async def keep(
+    session: AsyncSession, repository_id: int, new: Sequence[Memory], most: int, trace: str, now: datetime
+) -> Sequence[Memory]:
+    """Keep new memories as far as there is room, and archive what gives way to them; those that are kept.
+
+    The caller took its turn.
+
+    :param most: memories that may live in the repository.
+    :param trace: of the events that tell what gave way.
+    """
+    is_live = MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
+    count = await session.scalar(select(func.count()).where(*is_live)) or 0
+    kept = new
+    if count + len(new) > most:
+        live = [memories.of_row(row) for row in await session.scalars(select(MemoryRow).where(*is_live))]
+        found = memory_eviction.room(live, new, most, now)
+        kept = found.kept
+        await _archive(session, repository_id, [each.id for each in found.gone], trace, now)
+    session.add_all(map(memories.row_of, kept))
+    await session.flush()
+    return kept
+
+
+async def _archive(session: AsyncSession, repository_id: int, ids: Sequence[str], trace: str, now: datetime) -> None:
+    for memory_id in await memories.archive_within(session, ids, Archived.crowded, now):
+        facts = {"memory": memory_id, "repository": repository_id, "why": Archived.crowded.value}
+        ledger.tell(session, trace, EventType.memory_archived, now, source="capacity", payload=facts)

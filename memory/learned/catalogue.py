@@ -1,0 +1,287 @@
+"""What people look up and put right in what Forge knows, from the command line (SPEC M11)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, cast, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import Event, EventType
+from domain.memories.memory import Archived, Kind, Memory
+from domain.memories.validation import key
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
+from memory.learned import capacity, memories, vectors
+from memory.ledger import ledger
+from safety.memory_consolidation import PATTERN
+from safety.memory_eviction import MOST_LIVE
+
+OPERATOR = "operator"
+_EVENTS = (
+    EventType.memory_stored,
+    EventType.memory_edited,
+    EventType.memory_archived,
+    EventType.learning_stored,
+)
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A memory with how often it was recalled.
+
+    :param recalled_at: None if it never was.
+    :param uses: what became of it.
+    """
+
+    memory: Memory
+    recalls: int
+    recalled_at: datetime | None
+    uses: Counter[str]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """A memory was told to an agent.
+
+    :param number: of the pull request or issue; None if the run is not known.
+    :param outcome: empty while nothing is known.
+    """
+
+    at: datetime
+    run_id: str
+    number: int | None
+    task: str
+    rank: int
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Dismissed:
+    """The dismissal that taught a memory."""
+
+    finding: str
+    number: int
+    by: str
+    is_undone: bool
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that is known of a memory, oldest first.
+
+    :param uses: (moment, what became of it, its cause).
+    :param events: who stored, edited or archived it, as far as the ledger goes back.
+    """
+
+    shelved: Shelved
+    uses: Sequence[tuple[datetime, str, str]]
+    recalls: Sequence[Recall]
+    events: Sequence[Event]
+    dismissals: Sequence[Dismissed]
+
+
+async def listed(
+    database: Database,
+    repository_ids: Sequence[int] | None,
+    kind: Kind | None = None,
+    *,
+    patterns: bool = False,
+    archived: bool = False,
+    limit: int | None = None,
+) -> Sequence[Shelved]:
+    """What is remembered, newest first.
+
+    :param repository_ids: None: everywhere.
+    :param patterns: nothing but patterns.
+    :param archived: what counts no more, too.
+    """
+    query = select(MemoryRow).order_by(MemoryRow.id.desc())
+    if repository_ids is not None:
+        query = query.where(MemoryRow.repository_id.in_(repository_ids))
+    if kind is not None:
+        query = query.where(MemoryRow.kind == kind.value)
+    if patterns:
+        query = query.where(cast(MemoryRow.tags, String).contains(f'"{PATTERN}"'))
+    if not archived:
+        query = query.where(MemoryRow.archived_at.is_(None))
+    async with database.transaction() as session:
+        rows = (await session.scalars(query.limit(limit))).all()
+        return await _shelved(session, rows)
+
+
+async def named(database: Database, shown: str) -> Sequence[Memory]:
+    """The memories of any repository whose id ends like this."""
+    ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
+    async with database.transaction() as session:
+        return [memories.of_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
+
+
+async def story(database: Database, memory: Memory) -> Story:
+    """All that is known of a memory."""
+    async with database.transaction() as session:
+        [shelved] = await _shelved(session, [await session.get_one(MemoryRow, memory.id)])
+        used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
+        told = (
+            select(RecallRow, RunRow.number)
+            .outerjoin(RunRow, RunRow.id == RecallRow.run_id)
+            .where(RecallRow.memory_id == memory.id)
+            .order_by(RecallRow.at, RecallRow.task)
+        )
+        happened = (
+            select(EventRow)
+            .where(
+                EventRow.type.in_([kind.value for kind in _EVENTS]),
+                EventRow.payload["memory"].as_string() == memory.id,
+            )
+            .order_by(EventRow.id)
+        )
+        taught = select(DismissalRow).where(DismissalRow.memory_id == memory.id).order_by(DismissalRow.id)
+        return Story(
+            shelved,
+            [(row.at, row.use, row.cause) for row in await session.scalars(used)],
+            [_recall(*row) for row in await session.execute(told)],
+            [Event.model_validate(row, from_attributes=True) for row in await session.scalars(happened)],
+            [
+                Dismissed(row.name, row.number, row.by_login, row.undone_at is not None)
+                for row in await session.scalars(taught)
+            ],
+        )
+
+
+async def repository(database: Database, full_name: str) -> RepositoryRef | None:
+    """The repository that had this name at the newest run; GitHub does not tell upper from lower case."""
+    is_named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
+    async with database.transaction() as session:
+        row = await session.scalar(select(RunRow).where(is_named).order_by(RunRow.id.desc()).limit(1))
+        return None if row is None else row.as_run().repository
+
+
+async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE) -> Memory | None:
+    """Keep what the operator says; what says it now: this memory or one that said so before, None if there is no room.
+
+    :param most: memories that may live in its repository.
+    """
+    where, now = memory.repository_id, memory.created_at
+    async with database.transaction() as session:
+        await capacity.take_turn(session, database.dialect, where)
+        known = await _known(session, where)
+        if (same := known.get(_key(memory))) is not None:
+            return same
+        if not await capacity.keep(session, where, [memory], most, OPERATOR, now):
+            return None
+        _tell(session, memory, EventType.memory_stored, by, now)
+        return memory
+
+
+async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
+    """Put right what a memory says; what it said before goes into the ledger. False if it was archived meanwhile."""
+    async with database.transaction() as session:
+        row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
+        if row.archived_at is not None:
+            return False
+        before, after = _words(memories.of_row(row)), _words(changed)
+        row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+        await vectors.drop(session, memory)
+        _tell(session, memory, EventType.memory_edited, by, now, before=before, after=after)
+        return True
+
+
+async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
+    """Let a memory count no more; whether it still did."""
+    async with database.transaction() as session:
+        if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
+            return False
+        _tell(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
+        return True
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """What came of an import.
+
+    :param added: memories that were not known before; None if there was no room for them, so that none was kept.
+    :param live: how many there were before.
+    """
+
+    added: int | None
+    live: int
+
+
+async def take_in(
+    database: Database,
+    repository: RepositoryRef,
+    new: Sequence[Memory],
+    file: str,
+    by: str,
+    now: datetime,
+    most: int = MOST_LIVE,
+) -> TakenIn:
+    """Keep memories of a file, all of them or none: nothing gives way to what nobody looked at one by one.
+
+    :param most: memories that may live in the repository.
+    """
+    async with database.transaction() as session:
+        await capacity.take_turn(session, database.dialect, repository.id)
+        known = await _known(session, repository.id)
+        added = [memory for memory in new if known.setdefault(_key(memory), memory) is memory]
+        live = await session.scalar(select(func.count()).where(*_live_in(repository.id))) or 0
+        if added and live + len(added) > most:
+            return TakenIn(None, live)
+        session.add_all(map(memories.row_of, added))
+        if added:
+            payload = {"repository": repository.id, "by": by, "file": file, "added": len(added)}
+            ledger.tell(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
+        return TakenIn(len(added), live)
+
+
+async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[Shelved]:
+    uses: dict[str, Counter[str]] = {}
+    ids = [row.id for row in rows]
+    query = select(MemoryUseRow.memory_id, MemoryUseRow.use, func.count())
+    for start in range(0, len(ids), _BATCH):
+        batch = query.where(MemoryUseRow.memory_id.in_(ids[start : start + _BATCH]))
+        for memory_id, use, count in await session.execute(batch.group_by(MemoryUseRow.memory_id, MemoryUseRow.use)):
+            uses.setdefault(memory_id, Counter())[use] = count
+    return [
+        Shelved(
+            memories.of_row(row),
+            row.access_count,
+            row.last_accessed if row.access_count else None,
+            uses.get(row.id, Counter()),
+        )
+        for row in rows
+    ]
+
+
+_BATCH = 500  # parameters of a statement
+
+
+async def _known(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
+    live = select(MemoryRow).where(*_live_in(repository_id)).order_by(MemoryRow.id.desc())
+    found = [memories.of_row(row) for row in await session.scalars(live)]
+    return {_key(memory): memory for memory in found}
+
+
+def _live_in(repository_id: int) -> tuple[ColumnElement[bool], ...]:
+    return MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
+
+
+def _key(memory: Memory) -> str:
+    return key(memory.content, memory.context)
+
+
+def _words(memory: Memory) -> Mapping[str, Any]:
+    return {"content": memory.content, "context": memory.context, "tags": [*memory.tags]}
+
+
+def _recall(row: RecallRow, number: int | None) -> Recall:
+    return Recall(row.at, row.run_id, number, row.task, row.rank, row.outcome)
+
+
+def _tell(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
+    payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
+    ledger.tell(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)

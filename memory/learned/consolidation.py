@@ -1,0 +1,110 @@
+"""Keeps what a night changes among the memories of a repository, so that it may be interrupted and done again (M5)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.memories.memory import Archived, Use
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, insert_new
+from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RunRow
+from memory.learned import memories
+from memory.ledger import ledger
+from safety.memory_consolidation import Change, Known, Plan
+
+MOST_TAGS = 16
+
+
+async def repositories(database: Database) -> Sequence[int]:
+    """The ids of the repositories of which something is remembered."""
+    query = select(MemoryRow.repository_id).where(MemoryRow.archived_at.is_(None)).distinct()
+    async with database.transaction() as session:
+        return sorted(await session.scalars(query))
+
+
+async def address(database: Database, repository_id: int) -> RepositoryRef | None:
+    """Where a repository was when something last ran there."""
+    newest = select(RunRow).where(RunRow.repository_id == repository_id).order_by(RunRow.id.desc()).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(newest)
+        return None if row is None else row.as_run().repository
+
+
+async def known(database: Database, repository_id: int) -> Sequence[Known]:
+    """The live memories of a repository with what else taught the same."""
+    of_repository = select(MemoryRow.id).where(
+        MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
+    )
+    query = select(MemoryUseRow.memory_id, MemoryUseRow.cause).where(
+        MemoryUseRow.use == Use.recurred.value, MemoryUseRow.memory_id.in_(of_repository)
+    )
+    recurred: defaultdict[str, set[str]] = defaultdict(set)
+    async with database.transaction() as session:
+        for memory_id, cause in await session.execute(query):
+            recurred[memory_id].add(cause)
+    live = await memories.live(database, repository_id)
+    return [Known(memory, frozenset(recurred[memory.id])) for memory in live]
+
+
+async def held(database: Database, repository_id: int) -> Sequence[str]:
+    """The memories that dismissals taught which stand: whoever takes one back takes its memory back, and no other."""
+    query = select(DismissalRow.memory_id).where(
+        DismissalRow.repository_id == repository_id, DismissalRow.undone_at.is_(None)
+    )
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
+async def carry_out(database: Database, changes: Sequence[Change], now: datetime) -> None:
+    """Change memories as planned, in one transaction. What was changed before, or used since, stays as it is."""
+    async with database.transaction() as session:
+        for change in changes:
+            await _carry_out(session, database.dialect, change, now)
+
+
+async def _carry_out(session: AsyncSession, dialect: str, change: Change, now: datetime) -> None:
+    used_at = func.coalesce(MemoryRow.used_at, MemoryRow.created_at)
+    archived = (
+        update(MemoryRow)
+        .where(MemoryRow.id == change.id, MemoryRow.archived_at.is_(None), used_at == change.used_at)
+        .values(archived_at=now, archived_why=change.why.value)
+        .returning(MemoryRow.id)
+    )
+    if (await session.execute(archived)).first() is None:
+        return
+    if change.made is not None:
+        session.add(memories.row_of(change.made))
+        await session.flush()
+    if change.into is not None and change.why is Archived.merged:
+        await _unite(session, dialect, change, change.into, now)
+
+
+async def _unite(session: AsyncSession, dialect: str, change: Change, into: str, now: datetime) -> None:
+    """What became of the one became of the other, each thing once; that there was one counts as once more."""
+    uses = [
+        {"memory_id": into, "use": row.use, "cause": row.cause, "at": row.at}
+        for row in await session.scalars(select(MemoryUseRow).where(MemoryUseRow.memory_id == change.id))
+    ]
+    if change.made is None:
+        uses.append({"memory_id": into, "use": Use.recurred.value, "cause": change.id, "at": now})
+    for values in uses:
+        await session.execute(insert_new(dialect, MemoryUseRow, values))
+    one, other = await session.get(MemoryRow, into), await session.get(MemoryRow, change.id)
+    if one is not None and other is not None:
+        one.tags = list(dict.fromkeys([*one.tags, *other.tags]))[:MOST_TAGS]
+
+
+async def report(database: Database, repository_id: int, night: str, plan: Plan, now: datetime) -> None:
+    """Tell what a night came to, once.
+
+    :param night: names it.
+    """
+    told = {"repository": repository_id, "live": plan.live, **plan.counts}
+    same = select(EventRow.id).where(EventRow.trace == night, EventRow.type == EventType.consolidated.value)
+    async with database.transaction() as session:
+        if await session.scalar(same) is None:
+            ledger.tell(session, night, EventType.consolidated, now, source="consolidation", payload=told)

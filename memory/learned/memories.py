@@ -1,0 +1,169 @@
+"""Keeps what Forge learned and what became of it (SPEC M1-M3); memories are archived, never deleted."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.memories import memory
+from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, insert_new
+from memory.db.tables import MemoryRow, MemoryUseRow
+
+
+async def add(database: Database, memory: Memory) -> None:
+    """Keep a new memory."""
+    async with database.transaction() as session:
+        session.add(row_of(memory))
+
+
+def row_of(memory: Memory) -> MemoryRow:
+    """A memory as it is stored, for transactions that do more."""
+    values: dict[str, Any] = memory.model_dump(mode="json", exclude={"created_at", "used_at", "archived_at"})
+    values["archived_why"] = values["archived_why"] or ""
+    moments = {"created_at": memory.created_at, "used_at": memory.used_at, "archived_at": memory.archived_at}
+    return MemoryRow(**values, **moments, last_accessed=memory.created_at, access_count=0)
+
+
+def of_row(row: MemoryRow | Row[Any]) -> Memory:
+    """A memory as it was stored; a row of its columns is read in half the time that an object of a session takes."""
+    return Memory(
+        id=row.id,
+        installation_id=row.installation_id,
+        repository_id=row.repository_id,
+        scope=Scope(row.scope),
+        kind=Kind(row.kind),
+        content=row.content,
+        context=row.context,
+        tags=tuple(row.tags),
+        confidence=row.confidence,
+        origin=Origin(row.origin),
+        source=row.source,
+        pinned=row.pinned,
+        created_at=row.created_at,
+        used_at=row.used_at or row.created_at,
+        archived_at=row.archived_at,
+        archived_why=Archived(row.archived_why) if row.archived_why else None,
+    )
+
+
+def within(repository: RepositoryRef, *, organisation: bool) -> ColumnElement[bool]:
+    """Which memories a repository may see: its own, and those of its organisation if it takes part in them."""
+    own = MemoryRow.repository_id == repository.id
+    return or_(own, shared_with(repository)) if organisation else own
+
+
+def shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
+    """Which memories other repositories of its organisation taught for all that take part."""
+    return and_(
+        MemoryRow.installation_id == repository.installation_id,
+        MemoryRow.scope == Scope.organisation.value,
+        MemoryRow.repository_id != repository.id,
+    )
+
+
+async def find(database: Database, memory_id: str) -> Memory | None:
+    """The memory of this id."""
+    async with database.transaction() as session:
+        row = await session.get(MemoryRow, memory_id)
+        return None if row is None else of_row(row)
+
+
+async def named(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
+    """The memories of a repository whose id ends like this: ``M-`` and six characters, or a whole id."""
+    return await _found(database, _ending(shown).where(MemoryRow.repository_id == repository.id))
+
+
+async def shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
+    """The live memories of this name that other repositories of the organisation taught for all that take part."""
+    return await _found(database, _ending(shown).where(shared_with(repository), MemoryRow.archived_at.is_(None)))
+
+
+def _ending(shown: str) -> Select[MemoryRow]:
+    return select(MemoryRow).where(MemoryRow.id.endswith(shown.removeprefix("M-"), autoescape=True)).limit(5)
+
+
+async def live(database: Database, repository_id: int) -> Sequence[Memory]:
+    """What is remembered of a repository, oldest first."""
+    return await _found(
+        database, _of_repository(repository_id).where(MemoryRow.archived_at.is_(None)).order_by(MemoryRow.id)
+    )
+
+
+async def every(database: Database, repository_id: int) -> Sequence[Memory]:
+    """What was ever remembered of a repository, oldest first."""
+    return await _found(database, _of_repository(repository_id).order_by(MemoryRow.id))
+
+
+def _of_repository(repository_id: int) -> Select[MemoryRow]:
+    return select(MemoryRow).where(MemoryRow.repository_id == repository_id)
+
+
+async def use(database: Database, ids: Collection[str], what: Use, cause: str, now: datetime) -> Sequence[Memory]:
+    """Note what became of memories, once per cause; the memories whose confidence that changed, as they are now.
+
+    :param cause: what happened, e.g. the id of a run or of a delivery.
+    """
+    async with database.transaction() as session:
+        return await use_within(session, database.dialect, ids, what, cause, now)
+
+
+async def use_within(
+    session: AsyncSession, dialect: str, ids: Collection[str], what: Use, cause: str, now: datetime
+) -> Sequence[Memory]:
+    """The same as :func:`use`, within a transaction."""
+    changed: list[Memory] = []
+    for memory_id in sorted(set(ids)):
+        values = {"memory_id": memory_id, "use": what.value, "cause": cause, "at": now}
+        taken = insert_new(dialect, MemoryUseRow, values).returning(MemoryUseRow.memory_id)
+        if (await session.execute(taken)).first() is None:
+            continue
+        row = await session.get(MemoryRow, memory_id, with_for_update=True)
+        if row is None:
+            continue
+        after = memory.used(of_row(row), what, now)
+        row.confidence, row.used_at = after.confidence, after.used_at
+        changed.append(after)
+    return changed
+
+
+async def take_back_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
+    """Undo what became of memories by a cause, within a transaction: their confidence is given back."""
+    gone = delete(MemoryUseRow).where(MemoryUseRow.use == what.value, MemoryUseRow.cause == cause)
+    for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
+        row = await session.get(MemoryRow, memory_id, with_for_update=True)
+        if row is not None:
+            after = memory.taken_back(of_row(row), what, now)
+            row.confidence, row.used_at = after.confidence, after.used_at
+
+
+async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+    """The ids of the repositories of an installation of which something is remembered."""
+    query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
+async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
+    """Let memories count no more; the ids of those that still did."""
+    async with database.transaction() as session:
+        return await archive_within(session, ids, why, now)
+
+
+async def archive_within(session: AsyncSession, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
+    """The same as :func:`archive`, within a transaction."""
+    archived = (
+        update(MemoryRow)
+        .where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
+        .values(archived_at=now, archived_why=why.value)
+        .returning(MemoryRow.id)
+    )
+    return (await session.scalars(archived)).all()
+
+
+async def _found(database: Database, query: Select[MemoryRow]) -> Sequence[Memory]:
+    async with database.transaction() as session:
+        return [of_row(row) for row in await session.scalars(query)]

@@ -1,0 +1,213 @@
+"""Keeps in step what is remembered with what a repository's ``.github/forge-memory.md`` says (SPEC M11)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.memories.memory import Archived, Kind, Memory, Origin, learned
+from domain.memories.memory_file import PATH, Entry
+from domain.memories.validation import key
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, insert_new
+from memory.db.tables import ConfigurationRow, MemoryRow
+from memory.learned import capacity, memories
+from memory.ledger import ledger
+from messages import memory_file as texts
+from safety.memory_eviction import MOST_LIVE
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was taken over of the file last.
+
+    :param revision: grows with each look at the file, so that an older look never replaces a newer one.
+    :param commit: of the last valid version; empty if there never was one.
+    :param keys: of its entries.
+    :param problem: what is wrong with the file as it is now, or what of it is not remembered, in sentences for people;
+        empty if nothing is.
+    """
+
+    revision: int = 0
+    commit: str = ""
+    keys: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a version of the file changed.
+
+    :param left_out: entries for which there was no room; they are tried again when the file changes.
+    """
+
+    added: Sequence[Memory] = field(default=())
+    archived: Sequence[str] = ()
+    kept: int = 0
+    left_out: int = 0
+
+
+async def taken(database: Database, repository: RepositoryRef) -> Taken | None:
+    """What was taken over last; None if nobody looked at the file yet."""
+    async with database.transaction() as session:
+        row = await session.get(ConfigurationRow, _name(repository.id))
+        return None if row is None else _taken(row.content)
+
+
+async def said(database: Database, repository_id: int) -> Sequence[Memory]:
+    """What is remembered because the file says so."""
+    async with database.transaction() as session:
+        return await _said(session, repository_id)
+
+
+async def take_over(
+    database: Database,
+    repository: RepositoryRef,
+    entries: Sequence[Entry],
+    commit: str,
+    revision: int,
+    cause: str,
+    now: datetime,
+    most: int = MOST_LIVE,
+) -> Changed | None:
+    """Remember what the file says and archive what it does not say any more; None if somebody looked meanwhile.
+
+    What people took away although the file still says it stays away; what is remembered already is not stored twice.
+
+    :param entries: of a version without mistakes; none if there is no file.
+    :param revision: of what was taken over before the file was read.
+    :param cause: trace of the event.
+    :param most: memories that may live in the repository.
+    """
+    async with database.transaction() as session:
+        await capacity.take_turn(session, database.dialect, repository.id)
+        before = await _held(session, database.dialect, repository)
+        if before.revision != revision:
+            return None
+        old = {key_of(each): each for each in await _said(session, repository.id)}
+        known, elsewhere = old.keys() | before.keys, await _said_elsewhere(session, repository.id)
+        new = [each for each in entries if each.key not in known and key(each.content) not in elsewhere]
+        keys = frozenset(entry.key for entry in entries)
+        gone = [memory.id for name, memory in old.items() if name not in keys]
+        archived = await memories.archive_within(session, gone, Archived.forgotten, now)
+        made = [_memory(repository, entry, commit, now) for entry in new]
+        added = await capacity.keep(session, repository.id, made, most, cause, now)
+        left_out = frozenset(map(key_of, made)) - frozenset(map(key_of, added))
+        problem = texts.no_room(len(left_out), most) if left_out else ""
+        await _keep(session, repository, Taken(revision + 1, commit, keys - left_out, problem))
+        if added or archived:
+            facts = {"repository": repository.id, "commit": commit, "added": len(added), "archived": [*archived]}
+            ledger.tell(session, cause, EventType.memory_imported, now, source=PATH, payload=facts)
+        return Changed(added, archived, len(old) - len(gone), len(left_out))
+
+
+async def put_aside(database: Database, repository: RepositoryRef, problem: str, revision: int) -> bool:
+    """Note that the file is broken: what was taken over before stays. False if somebody looked meanwhile."""
+    async with database.transaction() as session:
+        before = await _held(session, database.dialect, repository)
+        if before.revision != revision:
+            return False
+        await _keep(session, repository, Taken(revision + 1, before.commit, before.keys, problem))
+        return True
+
+
+async def purge(database: Database, installation_id: int, repository_ids: Sequence[int] | None = None) -> None:
+    """The App was uninstalled, or lost some repositories."""
+    lost = delete(ConfigurationRow).where(
+        ConfigurationRow.installation_id == installation_id, ConfigurationRow.scope.startswith(_PREFIX)
+    )
+    if repository_ids is not None:
+        lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
+    async with database.transaction() as session:
+        await session.execute(lost)
+
+
+_PREFIX = "memory file "
+
+
+def _name(repository_id: int) -> str:
+    return f"{_PREFIX}{repository_id}"
+
+
+def is_of_file(memory: Memory) -> bool:
+    """Whether the file says it."""
+    return memory.source.startswith(f"{PATH} ")
+
+
+async def _held(session: AsyncSession, dialect: str, repository: RepositoryRef) -> Taken:
+    """What was taken over last, held until the end of the transaction. A write comes first, so that two take turns."""
+    name = _name(repository.id)
+    new: dict[str, Any] = {"scope": name, "installation_id": repository.installation_id, "sha": "", "content": {}}
+    await session.execute(insert_new(dialect, ConfigurationRow, new))
+    row = await session.get_one(ConfigurationRow, name, with_for_update=True)
+    return _taken(row.content)
+
+
+async def _keep(session: AsyncSession, repository: RepositoryRef, now: Taken) -> None:
+    row = await session.get_one(ConfigurationRow, _name(repository.id))
+    row.sha = now.commit
+    row.content = {
+        "revision": now.revision,
+        "commit": now.commit,
+        "keys": sorted(now.keys),
+        "problem": now.problem,
+    }
+
+
+def _taken(content: Mapping[str, Any]) -> Taken:
+    return Taken(
+        int(content.get("revision", 0)),
+        str(content.get("commit", "")),
+        frozenset(content.get("keys", ())),
+        str(content.get("problem", "")),
+    )
+
+
+async def _said(session: AsyncSession, repository_id: int) -> Sequence[Memory]:
+    rows = await session.scalars(
+        select(MemoryRow)
+        .where(
+            MemoryRow.repository_id == repository_id,
+            MemoryRow.archived_at.is_(None),
+            MemoryRow.source.startswith(f"{PATH} ", autoescape=True),
+        )
+        .order_by(MemoryRow.id)
+    )
+    return [memories.of_row(row) for row in rows]
+
+
+async def _said_elsewhere(session: AsyncSession, repository_id: int) -> frozenset[str]:
+    """Keys of the texts that are remembered already because a person said them, but not in the file."""
+    rows = await session.scalars(
+        select(MemoryRow.content).where(
+            MemoryRow.repository_id == repository_id,
+            MemoryRow.archived_at.is_(None),
+            MemoryRow.pinned,
+            MemoryRow.source.not_like(f"{PATH} %"),
+        )
+    )
+    return frozenset(map(key, rows))
+
+
+def key_of(memory: Memory) -> str:
+    """By which an entry of the file is known again."""
+    return key(memory.content, memory.context, memory.tags)
+
+
+def _memory(repository: RepositoryRef, entry: Entry, commit: str, now: datetime) -> Memory:
+    source = f"{PATH} at {commit[:7]}, line {entry.line}"
+    return learned(
+        repository,
+        Origin.person,
+        Kind.semantic,
+        entry.content,
+        source,
+        now,
+        context=entry.context,
+        tags=entry.tags,
+        pinned=True,
+    )

@@ -1,0 +1,118 @@
+"""Finds the memories that fit what an agent is about to do, and keeps what became of telling them (SPEC M2)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, update
+
+from domain.events import EventType
+from domain.memories import ranking
+from domain.memories.memory import Archived, Memory
+from domain.memories.ranking import Recalled
+from domain.runs.run import Phase, RepositoryRef
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables import MemoryRow, RecallRow
+from memory.learned.fulltext import places
+from memory.learned.memories import of_row, within
+from memory.learned.vectors import Vector, nearness
+from memory.ledger import ledger
+
+__all__ = ["Asked", "Recalled", "helped", "note", "recall", "settle", "told"]
+
+_MOST_TAGS = 32
+HELPED, IGNORED = "helped", "ignored"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked up. Text and tags may come from anyone.
+
+    :param tags: rules and paths; a memory that has one of them is found by it, whatever it says.
+    :param organisation: whether the repository takes part in what its organisation learned.
+    """
+
+    repository: RepositoryRef
+    text: str
+    tags: tuple[str, ...] = ()
+    organisation: bool = False
+    limit: int = 10
+
+
+async def recall(database: Database, asked: Asked, now: datetime, vector: Vector | None = None) -> Sequence[Recalled]:
+    """The live memories that fit, best first. Nothing is written: see :func:`note`.
+
+    :param vector: of what is asked, if a model makes some of memories, too.
+    """
+    words = ranking.terms(" ".join((*asked.tags, asked.text)))
+    tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
+    # Here the scope is held; that words and vectors are looked up within it only makes that quick.
+    seen = within(asked.repository, organisation=asked.organisation)
+
+    def find(connection: Connection) -> Sequence[Recalled]:
+        rankings = [*places(connection, asked.repository, words, tags, organisation=asked.organisation)]
+        if vector is not None:
+            near = nearness(connection, asked.repository, vector, organisation=asked.organisation)
+            rankings.append(ranking.places(near))
+        scores = ranking.fused(rankings)
+        query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
+        found = [Recalled(of_row(row), scores[row.id]) for row in connection.execute(query)]
+        return ranking.best(found, now, asked.limit)
+
+    return await database.at_once(find) if words or tags or vector is not None else ()
+
+
+async def note(
+    database: Database, run_id: str, phase: Phase, task: str, recalled: Sequence[Recalled], now: datetime
+) -> None:
+    """Keep that an agent was told these memories, best first; once for each task of a run. It makes none more sure."""
+    if not recalled:
+        return
+    rows = [
+        {"run_id": run_id, "task": task, "memory_id": each.memory.id, "phase": phase.value, "rank": rank, "at": now}
+        for rank, each in enumerate(recalled, start=1)
+    ]
+    noted = insert_new(database.dialect, RecallRow).returning(RecallRow.memory_id)
+    accessed = {"last_accessed": now, "access_count": MemoryRow.access_count + 1}
+
+    def keep(connection: Connection) -> None:
+        new = connection.scalars(noted, rows).all()
+        connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
+        if new:
+            told = {"task": task, "memories": [each.memory.id for each in recalled if each.memory.id in new]}
+            ledger.tell(connection, run_id, EventType.memory_recalled, now, source="memory", phase=phase, payload=told)
+
+    await database.at_once(keep)
+
+
+async def told(database: Database, run_id: str, task: str) -> Sequence[Memory]:
+    """The memories that a task of a run was told, best first; those that people made Forge forget are told no more."""
+    query = (
+        select(MemoryRow)
+        .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
+        .where(RecallRow.run_id == run_id, RecallRow.task == task, MemoryRow.archived_why != Archived.forgotten.value)
+        .order_by(RecallRow.rank)
+    )
+    async with database.transaction() as session:
+        return [of_row(row) for row in await session.scalars(query)]
+
+
+async def helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
+    """Keep which of the memories a task was told helped it.
+
+    It changes the confidence of none: that follows from uses (:func:`memory.learned.memories.use`).
+    """
+    which = update(RecallRow).where(
+        RecallRow.run_id == run_id, RecallRow.task == task, RecallRow.memory_id.in_(ids), RecallRow.outcome != HELPED
+    )
+    async with database.transaction() as session:
+        await session.execute(which.values(outcome=HELPED, known_at=now))
+
+
+async def settle(database: Database, run_id: str, now: datetime) -> Sequence[str]:
+    """Keep, once a run is over, that what did not help it was ignored; the ids of what helped it."""
+    rest = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.outcome == "")
+    which = select(RecallRow.memory_id).where(RecallRow.run_id == run_id, RecallRow.outcome == HELPED).distinct()
+    async with database.transaction() as session:
+        await session.execute(rest.values(outcome=IGNORED, known_at=now))
+        return (await session.scalars(which)).all()

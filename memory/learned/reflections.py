@@ -1,0 +1,130 @@
+"""Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it (SPEC M6)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.ids import earliest
+from domain.memories.memory import Memory, Origin, Use, learned
+from domain.runs.run import Run
+from domain.text.redaction import outgoing
+from memory.db.engine import Database
+from memory.db.tables import EventRow, MemoryRow, RunRow
+from memory.learned import capacity, memories
+from memory.ledger import ledger
+from safety.learning_screening import CROWDED, Admission, Learning
+from safety.memory_eviction import MOST_LIVE
+
+
+async def keep(
+    database: Database,
+    run: Run,
+    moment: str,
+    decided: Sequence[Admission],
+    note: str,
+    now: datetime,
+    most: int = MOST_LIVE,
+) -> int:
+    """Keep what a reflection came to, once per run and moment; how many new memories that made.
+
+    :param note: why nothing was learned, if nothing was.
+    :param most: memories that may live in the repository.
+    """
+    async with database.transaction() as session:
+        # A write comes first, so that two executions take turns.
+        await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
+        if (before := await _told(session, run, moment)) is not None:
+            return int(before["stored"])
+        await capacity.take_turn(session, database.dialect, run.repository.id)
+        became = Counter([await _keep(session, database.dialect, run, each, most, now) for each in decided])
+        told = {
+            "moment": moment,
+            "stored": became[EventType.learning_stored],
+            "merged": became[EventType.learning_merged],
+            "refused": became[EventType.learning_refused],
+            "note": note,
+        }
+        ledger.tell(session, run.id, EventType.reflected, now, source="reflection", payload=told)
+        return became[EventType.learning_stored]
+
+
+async def _told(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
+    """What was told of this reflection, if it was kept before."""
+    same = select(EventRow.payload).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.reflected.value,
+        EventRow.payload["moment"].as_string() == moment,
+    )
+    return await session.scalar(same)
+
+
+async def _keep(
+    session: AsyncSession, dialect: str, run: Run, decided: Admission, most: int, now: datetime
+) -> EventType:
+    """Keep one learning, if it is to be; what became of it."""
+    learning, refused = decided.learning, decided.refused
+    memory = _memory(run, learning, now)
+    if decided.is_new and not await capacity.keep(session, run.repository.id, [memory], most, run.id, now):
+        refused = CROWDED
+    told: dict[str, object] = {"event": learning.event, "kind": learning.kind.value}
+    if refused is not None:
+        kind = EventType.learning_refused
+        told |= refused.model_dump(include={"code", "text"}) | {"content": outgoing(learning.content)[:200]}
+    elif decided.into is not None:
+        kind = EventType.learning_merged
+        told |= {"memory": decided.into}
+        await _recur(session, dialect, run, decided.into, now)
+    else:
+        kind = EventType.learning_stored
+        told |= {"memory": memory.id}
+    ledger.tell(session, run.id, kind, now, source="reflection", payload=told)
+    return kind
+
+
+async def _recur(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:
+    """Count another run that teaches the same; the one that taught it first counts already."""
+    row = await session.get(MemoryRow, memory_id)
+    if row is not None and run.id not in row.source:
+        await memories.use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
+
+
+def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
+    source = f"event {learning.event} of run {run.id} on #{run.number}"
+    return learned(
+        run.repository,
+        Origin.model,
+        learning.kind,
+        learning.content,
+        source,
+        now,
+        context=learning.context,
+        tags=learning.tags,
+    )
+
+
+_TELLING = (
+    EventType.phase_bounced,
+    EventType.budget_half,
+    EventType.gate_rejected,
+    EventType.feedback_dismissed,
+    EventType.feedback_missed,
+    EventType.feedback_decided,
+    EventType.ladder_stopped,
+)
+
+
+async def runs_with_news(database: Database, since: datetime) -> Sequence[str]:
+    """The runs of which something was told since a moment that may be worth a reflection.
+
+    :param since: by the clock of this machine, by which events get their ids.
+    """
+    failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
+    telling = or_(EventRow.type.in_([kind.value for kind in _TELLING]), failed)
+    async with database.transaction() as session:
+        found = await session.scalars(select(EventRow.trace).where(EventRow.id > earliest(since), telling))
+        return list(dict.fromkeys(found))

@@ -1,0 +1,66 @@
+"""Keeps what people teach in so many words, and takes it away again (SPEC M11)."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+
+from domain.commands import Sender
+from domain.events import EventType
+from domain.memories import memory as deciding
+from domain.memories.memory import Archived, Memory, Origin, Use
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.db.tables import MemoryRow
+from memory.learned import capacity, memories
+from memory.ledger import ledger
+from safety.memory_eviction import MOST_LIVE
+
+
+async def learn(
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    memory: Memory,
+    by: Sender,
+    cause: str,
+    most: int = MOST_LIVE,
+) -> tuple[Memory, bool] | None:
+    """Keep what a person said; where it is known already, that is confirmed. The memory, and whether it is new.
+
+    :param number: of the issue or pull request in which it was said.
+    :param cause: what happened; repeated for the same, it says the same and changes nothing.
+    :param most: memories that may live there.
+    :returns: None if there is no room, because all that live there are pinned.
+    """
+    said = select(MemoryRow).where(
+        MemoryRow.repository_id == memory.repository_id,
+        MemoryRow.archived_at.is_(None),
+        MemoryRow.pinned,
+        MemoryRow.origin == Origin.person.value,
+    )
+    now = memory.created_at
+    async with database.transaction() as session:
+        await capacity.take_turn(session, database.dialect, repository.id)
+        for row in await session.scalars(said.order_by(MemoryRow.id)):
+            if deciding.is_same(row.content, memory.content):
+                if row.source == memory.source:
+                    return memories.of_row(row), True
+                await memories.use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
+                return memories.of_row(row), False
+        trace = await ledger.newest_run(session, repository, number)
+        if not await capacity.keep(session, repository.id, [memory], most, trace, now):
+            return None
+        await ledger.tell_of(session, repository, number, EventType.memory_stored, by, now, memory=memory.id)
+        return memory, True
+
+
+async def forget(
+    database: Database, repository: RepositoryRef, number: int, memory: Memory, by: Sender, now: datetime
+) -> bool:
+    """Let a memory count no more because a person wants that; whether it still did."""
+    async with database.transaction() as session:
+        if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
+            return False
+        facts = {"memory": memory.id, "why": Archived.forgotten.value}
+        await ledger.tell_of(session, repository, number, EventType.memory_archived, by, now, **facts)
+        return True

@@ -1,0 +1,165 @@
+"""Keeps the vectors that a model made of memories, and tells how near those of a scope are to a question's (SPEC M2).
+
+One that says something else from now on loses its vector, and gets another. To read all vectors of a scope takes far
+longer than to compare them, so beside each is, for its first numbers, whether they are above their mean: vectors that
+point the same way agree in most of these. Those that agree in the most are compared in full (binary quantisation).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Select, and_, delete, func, select, type_coerce
+from sqlalchemy.dialects.postgresql import BIT
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.memories.memory import Memory
+from domain.memories.ranking import CANDIDATES
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables import MemoryRow, MemoryVectorRow
+from memory.learned.memories import of_row, shared_with
+
+# Both columns: without the repository, each memory's vector would be looked for among all there are.
+_OF_MEMORY = and_(MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id)
+
+_COMPARED = 2 * CANDIDATES  # vectors of a scope that are compared in full
+_SIGNS = 256  # numbers of a vector that have a sign: of 10,000 vectors these are read in a few ms
+
+
+@dataclass(frozen=True)
+class Vector:
+    """What a model made of a text.
+
+    :param model: its name; vectors of different models, or of different lengths, are never compared.
+    """
+
+    model: str
+    values: Sequence[float]
+
+
+async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:
+    """Keep the vectors of memories, one for each. One that is known stays, if it has its signs.
+
+    None is kept of a memory that counts no more, or says something else by now.
+
+    :raises ValueError: if one has no direction: nothing but zeros, or a number that is none.
+    """
+    pairs = [(memory, vector, _stored(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
+    ids, repositories = [each.id for each in memories], {each.repository_id for each in memories}
+    unsigned = delete(MemoryVectorRow).where(
+        MemoryVectorRow.repository_id.in_(repositories),
+        MemoryVectorRow.memory_id.in_(ids),
+        MemoryVectorRow.dimensions == 0,
+    )
+    query = select(MemoryRow).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
+    async with database.transaction() as session:
+        await session.execute(unsigned)  # first, so that SQLite lets nobody change a memory before its vector is kept
+        known = {row.id: (row.content, row.context) for row in await session.scalars(query.with_for_update())}
+        rows = [
+            {
+                "repository_id": memory.repository_id,
+                "memory_id": memory.id,
+                "model": vector.model,
+                "vector": stored,
+                "dimensions": len(vector.values),
+                "signs": _signs(stored, database.dialect),
+            }
+            for memory, vector, stored in pairs
+            if known.get(memory.id) == (memory.content, memory.context)
+        ]
+        if rows:
+            await session.execute(insert_new(database.dialect, MemoryVectorRow).values(rows))
+
+
+async def drop(session: AsyncSession, memory: Memory) -> None:
+    """Forget the vectors of a memory, within the transaction that changes what it says."""
+    mine = MemoryVectorRow.repository_id == memory.repository_id, MemoryVectorRow.memory_id == memory.id
+    await session.execute(delete(MemoryVectorRow).where(*mine))
+
+
+async def missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
+    """Live memories of a repository of which there is no vector by this model, or one without signs; newest first."""
+    query = (
+        select(MemoryRow)
+        .outerjoin(MemoryVectorRow, and_(_OF_MEMORY, MemoryVectorRow.model == model, MemoryVectorRow.dimensions > 0))
+        .where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
+        .where(MemoryVectorRow.memory_id.is_(None))
+        .order_by(MemoryRow.id.desc())
+        .limit(most)
+    )
+    async with database.transaction() as session:
+        return [of_row(row) for row in await session.scalars(query)]
+
+
+def nearness(
+    connection: Connection, repository: RepositoryRef, vector: Vector, *, organisation: bool
+) -> Mapping[str, float]:
+    """How near the likely ones of the live memories that a repository may see are to a question, by their ids.
+
+    :param organisation: whether it takes part in what its organisation learned.
+    :return: the cosine, from -1 to 1.
+    """
+    import numpy  # a tenth of a second that commands without vectors need not wait
+
+    asked, is_sqlite = _stored(vector.values), connection.dialect.name == "sqlite"
+    signs, question = _signs(asked, connection.dialect.name), numpy.frombuffer(asked, "<f4")
+    comparable = MemoryVectorRow.model == vector.model, MemoryVectorRow.dimensions == len(question)
+    every = select().select_from(MemoryVectorRow).where(*comparable)
+    scopes = [every.where(MemoryVectorRow.repository_id == repository.id)]
+    if organisation:
+        scopes.append(every.join(MemoryRow, _OF_MEMORY).where(shared_with(repository)))
+    near: dict[str, float] = {}
+    for scope in scopes:
+        ids = _likely_in_sqlite(connection, scope, signs) if is_sqlite else _likely(scope, signs)
+        stored = scope.with_only_columns(MemoryVectorRow.memory_id, MemoryVectorRow.vector)
+        rows = connection.execute(stored.where(MemoryVectorRow.memory_id.in_(ids))).all()
+        numbers = numpy.frombuffer(b"".join(each for _, each in rows), "<f4").reshape(-1, len(question))
+        near |= zip((memory_id for memory_id, _ in rows), (numbers @ question).tolist(), strict=True)
+    return near
+
+
+def _likely(scope: Select[()], signs: str) -> Select[str]:
+    """The ids of those of a scope whose signs agree in the most numbers; of those that agree in as many, the newest."""
+    differing = func.bit_count(type_coerce(MemoryVectorRow.signs, BIT(varying=True)).bitwise_xor(signs))
+    ids = scope.with_only_columns(MemoryVectorRow.memory_id)
+    return ids.order_by(differing, MemoryVectorRow.memory_id.desc()).limit(_COMPARED)
+
+
+def _likely_in_sqlite(connection: Connection, scope: Select[()], signs: str) -> Sequence[str]:
+    """The same on SQLite, counted here: it counts no bits, and a row for each would take longer than all in one."""
+    import numpy
+
+    every = func.aggregate_strings(MemoryVectorRow.memory_id, " "), func.aggregate_strings(MemoryVectorRow.signs, "")
+    together, known = connection.execute(scope.with_only_columns(*every)).one()
+    if not together:
+        return ()
+    ids: list[str] = together.split()
+    bits, asked = (numpy.frombuffer(bytes.fromhex(each), "u1") for each in (known, signs))
+    differing = numpy.bitwise_count(bits.reshape(len(ids), -1) ^ asked).sum(axis=1)
+    # The index has the newest last.
+    order: list[int] = numpy.lexsort((numpy.arange(len(ids), 0, -1), differing)).tolist()
+    return [ids[place] for place in order[:_COMPARED]]
+
+
+def _stored(values: Sequence[float]) -> bytes:
+    """A vector of length one, as little-endian floats of four bytes."""
+    import numpy
+
+    given = numpy.asarray(values, dtype="<f8")
+    length = float(numpy.linalg.norm(given))
+    if not 0 < length < float("inf"):
+        raise ValueError("A vector needs numbers, and one that is not zero.")
+    return (given / length).astype("<f4").tobytes()
+
+
+def _signs(stored: bytes, dialect: str) -> str:
+    """A bit for each of a vector's first numbers, set if it is above their mean: zero would tell nothing of a vector
+    whose numbers are all above it.
+
+    :return: on SQLite, which has no such type, in hexadecimal.
+    """
+    import numpy
+
+    numbers = numpy.frombuffer(stored, "<f4")[:_SIGNS]
+    bits = numpy.packbits(numbers > numbers.mean()).tobytes()
+    return bits.hex() if dialect == "sqlite" else "".join(f"{each:08b}" for each in bits)

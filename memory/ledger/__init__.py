@@ -1,0 +1,1 @@
+"""The ledger of events and what it tells of safety."""

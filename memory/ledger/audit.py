@@ -1,0 +1,151 @@
+"""Finds what the ledger tells of safety: who decided what and when, and what stopped whom (SPEC S12)."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
+from domain.events import Event, EventType
+from memory.db.engine import Database, number_in
+from memory.db.tables import DeliveryRow, EventRow, GateRow, RunRow
+from messages.audit import MOVES, SAFETY, Entry
+
+_PAGE = 500  # events
+_IN_ORDER = (EventRow.time, EventRow.id)
+_Rows = Select[
+    EventRow, str, str, int, dict[str, Any] | None
+]  # the run's repository and number, the delivery's command
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to look for; None: everything.
+
+    :param run: its whole id; what moved it is part of its story.
+    :param gate: the name of gates, or one gate by ``gate_id``, whose story has the moves of its run, too.
+    :param breaker: the name of a breaker or a guard.
+    :param repositories: numeric ids.
+    :param since: from this moment on; ``until``: before this one.
+    """
+
+    run: str | None = None
+    gate: str | None = None
+    gate_id: str | None = None
+    breaker: str | None = None
+    repositories: Sequence[int] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    types: Sequence[EventType] = field(default=SAFETY)
+
+
+async def newest(database: Database, wanted: Wanted, limit: int) -> Sequence[Entry]:
+    """The newest events, in the order in which they happened."""
+    query = (await _query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
+    return [*reversed(await _page(database, query))]
+
+
+async def every(database: Database, wanted: Wanted, size: int = _PAGE) -> AsyncGenerator[Entry]:
+    """All events, oldest first; read in pages of this size, so that a long export holds no transaction."""
+    query = (await _query(database, wanted)).order_by(*_IN_ORDER).limit(size)
+    page = await _page(database, query)
+    while page:
+        for entry in page:
+            yield entry
+        last = page[-1].event
+        page = await _page(database, query.where(tuple_(*_IN_ORDER) > tuple_(last.time, last.id)))
+
+
+async def runs(database: Database, ending: str) -> Sequence[str]:
+    """The ids of runs that end like this, the newest first; five are enough to say that it is not one."""
+    query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
+    async with database.transaction() as session:
+        return (await session.scalars(query.order_by(RunRow.id.desc()).limit(5))).all()
+
+
+async def repositories(database: Database, full_name: str) -> Sequence[int]:
+    """The ids of the repositories that had this name at a run; GitHub does not tell upper from lower case."""
+    named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
+    async with database.transaction() as session:
+        return (await session.scalars(select(RunRow.repository_id).where(named).distinct())).all()
+
+
+async def gate_names(database: Database) -> Sequence[str]:
+    """The names of the gates that were ever asked."""
+    async with database.transaction() as session:
+        return (await session.scalars(select(GateRow.name).distinct().order_by(GateRow.name))).all()
+
+
+async def _query(database: Database, wanted: Wanted) -> _Rows:
+    conditions = [_is_of(wanted, await _run_of(database, wanted.gate_id))]
+    if wanted.repositories is not None:
+        conditions.append(_is_in(wanted.repositories))
+    if wanted.since is not None:
+        conditions.append(EventRow.time >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(EventRow.time < wanted.until)
+    return (
+        select(EventRow, RunRow.owner, RunRow.name, RunRow.number, DeliveryRow.command)
+        .outerjoin(RunRow, RunRow.id == EventRow.trace)
+        .outerjoin(DeliveryRow, DeliveryRow.guid == EventRow.trace)
+        .where(*conditions)
+    )
+
+
+async def _run_of(database: Database, gate_id: str | None) -> str | None:
+    if gate_id is None:
+        return None
+    async with database.transaction() as session:
+        return await session.scalar(select(GateRow.run_id).where(GateRow.id == gate_id))
+
+
+def _is_of(wanted: Wanted, run_of_gate: str | None) -> ColumnElement[bool]:
+    safety = EventRow.type.in_([kind.value for kind in wanted.types])
+    moves = EventRow.type.in_([kind.value for kind in MOVES])
+    if wanted.gate_id is not None:
+        return or_(safety & (_text("gate") == wanted.gate_id), moves & (EventRow.trace == run_of_gate))
+    if wanted.gate is not None:
+        return safety & _text("gate").is_not(None) & (_text("name") == wanted.gate)
+    if wanted.breaker is not None:
+        refused = and_(EventRow.type == EventType.budget_refused.value, _text("check", "name") == wanted.breaker)
+        named = or_(_text("name") == wanted.breaker, _text("name").startswith(f"{wanted.breaker}.", autoescape=True))
+        tripped = or_(EventRow.type.startswith("breaker."), EventRow.type.startswith("guard."))
+        return or_(tripped & named, refused)
+    if wanted.run is not None:
+        return or_(safety, moves) & (EventRow.trace == wanted.run)
+    return safety
+
+
+def _is_in(repository_ids: Sequence[int]) -> ColumnElement[bool]:
+    """Of a run there, of a delivery from there, or about the repository as such."""
+    return or_(
+        RunRow.repository_id.in_(repository_ids),
+        number_in(DeliveryRow.command["repository"]["id"]).in_(repository_ids),
+        and_(RunRow.id.is_(None), number_in(EventRow.payload["repository"]).in_(repository_ids)),
+    )
+
+
+def _text(*path: str) -> ColumnElement[str]:
+    column: InstrumentedAttribute[Any] | ColumnElement[Any] = EventRow.payload
+    for each in path:
+        column = column[each]
+    return column.as_string()
+
+
+async def _page(database: Database, query: _Rows) -> Sequence[Entry]:
+    async with database.transaction() as session:
+        return [_entry(*row) for row in await session.execute(query)]
+
+
+def _entry(
+    row: EventRow, owner: str | None, name: str | None, number: int | None, command: dict[str, Any] | None
+) -> Entry:
+    event = Event.model_validate({field_: getattr(row, field_) for field_ in Event.model_fields})
+    if owner is not None:
+        return Entry(event, event.trace, f"{owner}/{name}", number)
+    asked = command or {}
+    there: dict[str, Any] = asked.get("repository") or {}
+    full_name = f"{there['owner']}/{there['name']}" if there else ""
+    return Entry(event, "", full_name, asked.get("number") or event.payload.get("number"))

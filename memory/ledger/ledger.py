@@ -1,0 +1,230 @@
+"""The ledger of events: append-only, written in the transaction of the change it tells of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, cast
+
+from sqlalchemy import bindparam, func, insert, null, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.commands import Sender
+from domain.events import Event, EventType
+from domain.ids import new_id
+from domain.runs.run import Phase, RepositoryRef, Run
+from domain.text.redaction import OWN
+from domain.verdicts import Check
+from memory.db.engine import TOLD, Connection, Database, number_in
+from memory.db.tables import IS_MOVE, EventRow, RunRow
+from safety.breakers import Move
+
+_INSERT = insert(EventRow)
+
+
+def tell(
+    session: AsyncSession | Connection,
+    trace: str,
+    kind: EventType,
+    now: datetime,
+    *,
+    source: str = "pipeline",
+    phase: Phase | None = None,
+    payload: dict[str, Any] | None = None,
+    duration: float | None = None,
+    tokens: int = 0,
+    cost: float = 0.0,
+) -> None:
+    """Store an event with the transaction, and tell subscribers once it has committed.
+
+    :param trace: the run it belongs to.
+    :param duration: seconds.
+    :param cost: USD.
+    """
+    event = Event(
+        id=new_id(),
+        trace=trace,
+        time=now,
+        source=source,
+        type=kind,
+        phase=phase,
+        payload=cast(dict[str, Any], OWN.values(payload or {})),
+        duration=duration,
+        tokens=tokens,
+        cost=cost,
+    )
+    if isinstance(session, Connection):
+        session.execute(_INSERT, event.model_dump())
+    else:
+        session.add(EventRow(**event.model_dump()))
+    session.info.setdefault(TOLD, []).append(event)
+
+
+async def replay(database: Database, trace: str) -> Sequence[Event]:
+    """The events of a run, in the order in which they happened."""
+    async with database.transaction() as session:
+        rows = await session.scalars(select(EventRow).where(EventRow.trace == trace).order_by(EventRow.id))
+        return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+
+
+_MOVES: dict[str, bool] = {
+    EventType.run_started: True,
+    EventType.run_resumed: True,
+    EventType.run_waiting: False,
+    EventType.run_completed: False,
+    EventType.run_failed: False,
+    EventType.run_cancelled: False,
+}
+
+
+_WHAT = EventRow.type + " " + func.coalesce(EventRow.phase, "")
+MOVES = select(EventRow.id, EventRow.time, _WHAT, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
+"""When a ``run`` worked and when it waited, and its phases, in no order; :func:`moved` understands the rows."""
+
+
+def moves(connection: Connection, trace: str) -> Sequence[Move]:
+    """When a run worked and when it waited, and in which phases."""
+    return moved(connection.execute(MOVES, {"run": trace}))
+
+
+def moved(rows: Iterable[Sequence[Any]]) -> Sequence[Move]:
+    """Moves in order, by the rows of :data:`MOVES`."""
+    return list(_moved(sorted(rows, key=itemgetter(0))))
+
+
+def _moved(rows: Iterable[Sequence[Any]]) -> Iterator[Move]:
+    running, phase = False, None
+    for _, at, what, _ in rows:
+        kind, _, named = what.partition(" ")
+        match kind:
+            case EventType.phase_entered:
+                phase = Phase(named)
+            case EventType.phase_completed:
+                phase = None
+            case _ if kind in _MOVES:
+                running = _MOVES[kind]
+            case _:
+                continue
+        yield Move(at, running, phase)
+
+
+async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
+    """How often each type of event happened in a run."""
+    async with database.transaction() as session:
+        rows = await session.execute(
+            select(EventRow.type, func.count()).where(EventRow.trace == trace).group_by(EventRow.type)
+        )
+        return {EventType(kind): count for kind, count in rows}
+
+
+async def tell_of(
+    session: AsyncSession,
+    repository: RepositoryRef,
+    number: int | None,
+    kind: EventType,
+    by: Sender,
+    now: datetime,
+    **facts: object,
+) -> None:
+    """Tell what a person did in a repository, as part of the story of the newest run there.
+
+    :param number: of the pull request; None: it holds for the whole repository.
+    """
+    payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
+    trace = await newest_run(session, repository, number)
+    tell(session, trace, kind, now, source="person", payload=payload)
+
+
+async def newest_run(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
+    """The trace of what people do in a repository: its newest run, or its id where there was none.
+
+    :param number: of the issue or pull request; None: of any.
+    """
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
+    found = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
+    return found or f"{repository.id}"
+
+
+async def note_feedback(
+    database: Database, trace: str, kind: EventType, payload: dict[str, Any], delivery: str, now: datetime
+) -> None:
+    """Record what a person let Forge know, once per delivery."""
+    same = select(EventRow.id).where(
+        EventRow.trace == trace, EventRow.type == kind.value, EventRow.payload["delivery"].as_string() == delivery
+    )
+    async with database.transaction() as session:
+        await session.execute(update(RunRow).where(RunRow.id == trace).values(state=RunRow.state))  # one at a time
+        if await session.scalar(same.limit(1)) is None:
+            tell(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
+
+
+async def replies_in(database: Database, trace: str, thread: int) -> int:
+    """How often Forge replied to people's own words in a review thread during a run.
+
+    :param thread: id of the comment it began with.
+    """
+    replied = select(func.count()).where(
+        EventRow.trace == trace,
+        EventRow.type == EventType.feedback_replied.value,
+        number_in(EventRow.payload["thread"]) == thread,
+        EventRow.payload["replied"].as_boolean(),
+    )
+    async with database.transaction() as session:
+        return await session.scalar(replied) or 0
+
+
+async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
+    """Record that somebody was refused what they asked for (SPEC W5)."""
+    async with database.transaction() as session:
+        tell(session, trace, EventType.permission_refused, now, payload=payload)
+
+
+async def note_failed_tests(
+    database: Database, run: Run, testing: str, failed: Sequence[dict[str, Any]], now: datetime
+) -> None:
+    """Record each test that failed, once for each testing.
+
+    :param testing: names it: the head and the occasion.
+    """
+    same = select(EventRow.id).where(
+        EventRow.trace == run.id,
+        EventRow.type == EventType.test_failed.value,
+        EventRow.payload["testing"].as_string() == testing,
+    )
+    async with database.transaction() as session:
+        if await session.scalar(same.limit(1)) is None:
+            for each in failed:
+                payload = {**each, "testing": testing}
+                tell(session, run.id, EventType.test_failed, now, source="tests", phase=Phase.testing, payload=payload)
+
+
+def note_guard(
+    connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
+    """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new.
+
+    :param turn: how many turns the task had; ``after`` names the last of them.
+    """
+    _note_before(connection, EventType.guard_tripped, run, phase, check, turn, after, now)
+
+
+def note_warning(
+    connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
+    """Record that a limit is close before a turn, as :func:`note_guard` does."""
+    _note_before(connection, EventType.breaker_warning, run, phase, check, turn, after, now)
+
+
+def _note_before(
+    connection: Connection, kind: EventType, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
+) -> None:
+    payload = {
+        "name": check.name,
+        "turn": turn,
+        "after": after,
+        **check.reason.model_dump(include={"code", "text", "value", "threshold"}),
+    }
+    same = select(func.count()).where(
+        EventRow.trace == run.id, EventRow.type == kind.value, EventRow.payload["after"].as_string() == after
+    )
+    if not connection.scalar(same):
+        tell(connection, run.id, kind, now, source="guard", phase=phase, payload=payload)

@@ -1,0 +1,1 @@
+"""What processes share: leases on executor ids, halts, limits of GitHub."""

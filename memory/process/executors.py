@@ -1,0 +1,74 @@
+"""Keeps the lease each process holds on its executor id, so that no two processes run the same workflows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, or_, select, update
+
+from memory.db.engine import Database, insert_new
+from memory.db.tables import ExecutorRow
+
+LEASE = timedelta(seconds=30)
+LOOKED_AFTER = timedelta(days=1)
+"""How long the work of an executor is taken over again and again once its lease ran out: a process that was frozen may
+take up something more right before it dies for good."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A process: ``instance`` is made anew at each start, ``host`` and ``pid`` tell where it runs."""
+
+    executor_id: str
+    instance: str
+    host: str
+    pid: int
+
+
+async def take(database: Database, holder: Holder, now: datetime, *, force: bool = False) -> Holder | None:
+    """Take the lease of an executor id; None if it is ours now, else the process that holds it.
+
+    :param force: take it from its holder, which is known to be dead.
+    """
+    values = {
+        "id": holder.executor_id,
+        "instance": holder.instance,
+        "host": holder.host,
+        "pid": holder.pid,
+        "lease_until": now + LEASE,
+    }
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, ExecutorRow, values))
+        free = or_(ExecutorRow.instance == holder.instance, ExecutorRow.lease_until <= now)
+        await session.execute(
+            update(ExecutorRow).where(ExecutorRow.id == holder.executor_id, *([] if force else [free])).values(**values)
+        )
+        row = await session.get_one(ExecutorRow, holder.executor_id)
+        if row.instance == holder.instance:
+            return None
+        return Holder(row.id, row.instance, row.host, row.pid)
+
+
+async def release(database: Database, holder: Holder, now: datetime) -> None:
+    """Give the lease back at a clean stop."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(ExecutorRow)
+            .where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
+            .values(lease_until=now)
+        )
+
+
+async def lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
+    """Executor ids, other than our own, whose lease ran out."""
+    async with database.transaction() as session:
+        return (
+            await session.scalars(select(ExecutorRow.id).where(ExecutorRow.id != own, ExecutorRow.lease_until <= now))
+        ).all()
+
+
+async def forget(database: Database, executor_id: str, now: datetime) -> None:
+    """Drop an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
+    given_up = ExecutorRow.lease_until <= now - LOOKED_AFTER
+    async with database.transaction() as session:
+        await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))

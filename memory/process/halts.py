@@ -1,0 +1,79 @@
+"""Keeps whether the operator told every process to stop (invariant 12), and lets the work go on afterwards."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select
+
+from domain.errors import HALTED, Halted
+from domain.events import EventType
+from memory.db.engine import Database, insert_new
+from memory.db.tables import HaltRow, WaitRow
+from memory.ledger import ledger
+from memory.runs import waits
+
+OPERATOR = "operator"  # the trace of what the operator did: it belongs to no run
+_THE_ONE = 1
+
+
+@dataclass(frozen=True)
+class Halt:
+    """The operator's order to stop.
+
+    :param why: plain text of a person, perhaps empty.
+    """
+
+    why: str
+    since: datetime
+
+
+async def current(database: Database) -> Halt | None:
+    """The order that holds now."""
+    async with database.transaction() as session:
+        row = await session.get(HaltRow, _THE_ONE)
+        return None if row is None else Halt(row.why, row.since)
+
+
+async def require_none(database: Database) -> None:
+    """To be asked before every call of a model and before every write to GitHub.
+
+    :raises Halted: if the operator told Forge to stop.
+    """
+    if await current(database) is not None:
+        raise Halted
+
+
+async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
+    """Tell every process to stop; whether none had been told before.
+
+    :param by: the account on the operator's machine, perhaps empty.
+    """
+    values = {"id": _THE_ONE, "why": why, "since": now}
+    async with database.transaction() as session:
+        taken = insert_new(database.dialect, HaltRow, values).returning(HaltRow.id)
+        if (await session.execute(taken)).first() is None:
+            return False
+        ledger.tell(session, OPERATOR, EventType.halted, now, source=OPERATOR, payload={"why": why, "by": by})
+        return True
+
+
+async def resume(database: Database, by: str, now: datetime) -> Halt | None:
+    """Take the order back and let what waits for that go on; the order that held, if any did."""
+    async with database.transaction() as session:
+        row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _THE_ONE).returning(HaltRow))).first()
+        if row is None:
+            return None
+        seconds = max(0.0, (now - row.since).total_seconds())
+        facts = {"why": row.why, "by": by}
+        ledger.tell(session, OPERATOR, EventType.resumed, now, source=OPERATOR, payload=facts, duration=seconds)
+    await waits.end_because(database, HALTED, now)
+    return Halt(row.why, row.since)
+
+
+async def let_go_on(database: Database, now: datetime) -> None:
+    """Let what began to wait while the order was taken back go on, too; a look costs no write."""
+    waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
+    async with database.transaction() as session:
+        if await session.scalar(waiting) is None or await session.get(HaltRow, _THE_ONE) is not None:
+            return
+    await waits.end_because(database, HALTED, now)

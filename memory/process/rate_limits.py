@@ -1,0 +1,47 @@
+"""Keeps until when GitHub asked us to be quiet, for every process and across restarts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import case, delete
+
+from memory.db.engine import Database, upsert
+from memory.db.tables import LimitRow
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An order by GitHub to send nothing before ``until`` for an installation; 0 is the App itself.
+
+    :param streak: how many such orders came in a row.
+    """
+
+    until: datetime
+    reason: str
+    streak: int
+
+
+async def last(database: Database, installation_id: int) -> Limit | None:
+    """The latest order, also when it has passed."""
+    async with database.transaction() as session:
+        row = await session.get(LimitRow, installation_id)
+        return None if row is None else Limit(row.until, row.reason, row.streak)
+
+
+async def remember(database: Database, installation_id: int, limit: Limit) -> None:
+    """Store an order; where another one lasts longer, its end stays."""
+    values = {
+        "installation_id": installation_id,
+        "until": limit.until,
+        "reason": limit.reason,
+        "streak": limit.streak,
+    }
+    later = case((LimitRow.until > limit.until, LimitRow.until), else_=limit.until)
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, LimitRow, values, {"until": later}))
+
+
+async def forget(database: Database, installation_id: int) -> None:
+    """The installation is gone, or an operator lifts the block."""
+    async with database.transaction() as session:
+        await session.execute(delete(LimitRow).where(LimitRow.installation_id == installation_id))

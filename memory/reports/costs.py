@@ -1,0 +1,102 @@
+"""Sums up what models cost: by phase, model, repository or day, and what repositories spent today (SPEC S12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select
+
+from memory.db.engine import Database
+from memory.db.tables import RunRow, SpendRow
+from memory.reservations.reservations import SUMS, Spent, spent_of
+
+
+class By(StrEnum):
+    """What a sum is for."""
+
+    phase = "phase"
+    model = "model"
+    repository = "repository"
+    day = "day"
+
+
+_COLUMNS: dict[By, Any] = {
+    By.phase: SpendRow.phase,
+    By.model: SpendRow.model,
+    By.repository: SpendRow.repository_id,
+    By.day: SpendRow.day,
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was spent on one phase, model, repository or day (UTC)."""
+
+    name: str
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class Span:
+    """Which calls count; None: all. Days are those of the reservation, in UTC."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    repositories: Sequence[int] | None = None
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A repository in which something was spent, by its newest name."""
+
+    id: int
+    installation_id: int
+    full_name: str
+
+
+async def costs(database: Database, by: By, span: Span) -> Sequence[Cost]:
+    """The sums: days newest first, everything else the dearest first."""
+    column = _COLUMNS[by]
+    query = select(column, *SUMS).where(*_within(span)).group_by(column)
+    async with database.transaction() as session:
+        rows = (await session.execute(query)).all()
+    known = await names(database, [row[0] for row in rows]) if by is By.repository else {}
+    found = [Cost(known.get(row[0], str(row[0])), spent_of(row[1:])) for row in rows]
+    if by is By.day:
+        return sorted(found, key=lambda cost: cost.name, reverse=True)
+    return sorted(found, key=lambda cost: (-cost.spent.amount, cost.name))
+
+
+async def spending_today(database: Database, day: datetime) -> Sequence[tuple[Known, int]]:
+    """What each repository spent or reserved on the UTC day of a moment, in micro-USD."""
+    today = SpendRow.day == day.date().isoformat()
+    query = select(SpendRow.repository_id, SpendRow.installation_id, func.sum(SpendRow.amount)).where(today)
+    async with database.transaction() as session:
+        rows = (await session.execute(query.group_by(SpendRow.repository_id, SpendRow.installation_id))).all()
+    known = await names(database, [row[0] for row in rows])
+    found = [(Known(row[0], row[1], known.get(row[0], str(row[0]))), int(row[2])) for row in rows]
+    return sorted(found, key=lambda each: (-each[1], each[0].full_name))
+
+
+def _within(span: Span) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if span.since is not None:
+        conditions.append(SpendRow.reserved_at >= span.since)
+    if span.until is not None:
+        conditions.append(SpendRow.reserved_at < span.until)
+    if span.repositories is not None:
+        conditions.append(SpendRow.repository_id.in_(span.repositories))
+    if span.run is not None:
+        conditions.append(SpendRow.run_id == span.run)
+    return conditions
+
+
+async def names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:
+    """The newest names of repositories in which Forge ran."""
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
+    query = select(RunRow.repository_id, RunRow.owner, RunRow.name).where(RunRow.id.in_(newest))
+    async with database.transaction() as session:
+        return {number: f"{owner}/{name}" for number, owner, name in await session.execute(query)}

@@ -1,0 +1,42 @@
+"""How it stands at this moment over all repositories: breakers, gates that wait, levels, the operator's halt."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from domain.gates import GateState
+from domain.verdicts import BreakerState
+from memory.db.engine import Database
+from memory.db.tables import CircuitRow, GateRow, HaltRow, LadderRow
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How many there are.
+
+    :param circuits: error-rate breakers by state; one that was never anything but closed is not stored.
+    :param waiting: gates by name.
+    :param levels: repositories by level, those that left level 1 at least once.
+    """
+
+    circuits: Counter[str]
+    waiting: Counter[str]
+    levels: Counter[int]
+    is_halted: bool
+
+
+async def now(database: Database) -> Standing:
+    """How it stands."""
+    state = CircuitRow.circuit["state"].as_string()
+    waiting = select(GateRow.name, func.count()).where(GateRow.state == GateState.waiting.value).group_by(GateRow.name)
+    async with database.transaction() as session:
+        circuits = (await session.execute(select(state, func.count()).group_by(state))).all()
+        gates = (await session.execute(waiting)).all()
+        levels = (await session.execute(select(LadderRow.level, func.count()).group_by(LadderRow.level))).all()
+        return Standing(
+            circuits=Counter({str(name or BreakerState.closed.value): count for name, count in circuits}),
+            waiting=Counter({row[0]: row[1] for row in gates}),
+            levels=Counter({row[0]: row[1] for row in levels}),
+            is_halted=await session.scalar(select(HaltRow.id)) is not None,
+        )

@@ -1,0 +1,24 @@
+"""Keeps what is known of a repository under its present address."""
+
+from sqlalchemy import or_, update
+
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.db.tables import GateRow, RunRow
+
+
+async def follow(database: Database, repository: RepositoryRef) -> int:
+    """Keep runs and gates of a repository under the name, owner and installation it has now; how many changed.
+
+    What goes on with one of them months later asks for that address, under which another repository may live then.
+    """
+    at, owner, name = repository.installation_id, repository.owner, repository.name
+    runs_there = or_(RunRow.owner != owner, RunRow.name != name, RunRow.installation_id != at)
+    gates_there = or_(GateRow.owner != owner, GateRow.repository_name != name, GateRow.installation_id != at)
+    of_runs = update(RunRow).where(RunRow.repository_id == repository.id, runs_there)
+    of_gates = update(GateRow).where(GateRow.repository_id == repository.id, gates_there)
+    async with database.transaction() as session:
+        moved = await session.execute(of_runs.values(owner=owner, name=name, installation_id=at).returning(RunRow.id))
+        values = {"owner": owner, "repository_name": name, "installation_id": at}
+        asked = await session.execute(of_gates.values(**values).returning(GateRow.id))
+        return len(moved.all()) + len(asked.all())

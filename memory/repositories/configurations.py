@@ -1,0 +1,96 @@
+"""Keeps the last valid version of each configuration file, which holds while the file is broken."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import delete, select
+
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, upsert
+from memory.db.tables import ConfigurationRow
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a file is for.
+
+    :param name: of the row.
+    """
+
+    name: str
+    installation_id: int
+    is_organisation: bool
+
+
+@dataclass(frozen=True)
+class LastValid:
+    """A version that was valid: its blob SHA and what it said."""
+
+    sha: str
+    values: Mapping[str, JsonValue]
+
+
+def of_repository(repository: RepositoryRef) -> Scope:
+    """A repository's own file."""
+    return Scope(_name(repository.id), repository.installation_id, is_organisation=False)
+
+
+def of_organisation(repository: RepositoryRef) -> Scope:
+    """The default of all repositories of an owner; an installation is one owner's."""
+    return Scope(f"organisation {repository.installation_id}", repository.installation_id, is_organisation=True)
+
+
+async def last_valid(database: Database, scope: Scope) -> LastValid | None:
+    """The last version that was valid."""
+    async with database.transaction() as session:
+        row = await session.get(ConfigurationRow, scope.name)
+        return None if row is None else LastValid(row.sha, row.content)
+
+
+async def everything(database: Database) -> Sequence[Mapping[str, JsonValue]]:
+    """What each last valid version said, of repositories and of organisations."""
+    async with database.transaction() as session:
+        return [row.content for row in await session.scalars(select(ConfigurationRow))]
+
+
+async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, JsonValue]) -> None:
+    """Remember a valid version and whose it is by now; writes nothing where both are known already."""
+    async with database.transaction() as session:
+        known = await session.get(ConfigurationRow, scope.name)
+        if known is not None and (known.sha, known.installation_id) == (sha, scope.installation_id):
+            return
+    row = {"scope": scope.name, "installation_id": scope.installation_id, "sha": sha, "content": dict(values)}
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, ConfigurationRow, row, {}))
+
+
+async def forget(database: Database, scope: Scope) -> None:
+    """The file was deleted; writes nothing where none was known."""
+    if await last_valid(database, scope) is None:
+        return
+    async with database.transaction() as session:
+        await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
+
+
+async def purge(
+    database: Database,
+    installation_id: int,
+    repository_ids: Sequence[int] | None = None,
+    kept: Collection[int] = (),
+) -> None:
+    """The App was uninstalled, or lost some repositories.
+
+    :param kept: repositories that are another installation's by now.
+    """
+    lost = delete(ConfigurationRow).where(
+        ConfigurationRow.installation_id == installation_id, ConfigurationRow.scope.not_in(map(_name, kept))
+    )
+    if repository_ids is not None:
+        lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
+    async with database.transaction() as session:
+        await session.execute(lost)
+
+
+def _name(repository_id: int) -> str:
+    return f"repository {repository_id}"

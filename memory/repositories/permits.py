@@ -1,0 +1,94 @@
+"""Keeps what people allowed and forbade: repositories that are paused, and strangers' heads that got an ok."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, bindparam, delete, select
+
+from domain.commands import Sender
+from domain.errors import Halted, Superseded
+from domain.events import EventType
+from domain.runs.run import RepositoryRef, Run
+from memory.db.engine import Database, insert_new
+from memory.db.tables import HaltRow, OkRow, PauseRow, PullRequestRow
+from memory.ledger import ledger
+
+
+async def pause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
+    """Stop everything in a repository; a repeated call changes nothing."""
+    values = {"repository_id": repository.id, "by_login": sender.login, "since": now}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, PauseRow, values))
+        await ledger.tell_of(session, repository, None, EventType.paused, sender, now)
+
+
+async def unpause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
+    """Let things go on."""
+    async with database.transaction() as session:
+        await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
+        await ledger.tell_of(session, repository, None, EventType.unpaused, sender, now)
+
+
+async def paused_by(database: Database, repository: RepositoryRef) -> str | None:
+    """The login of whoever paused the repository; None if nobody did."""
+    async with database.transaction() as session:
+        row = await session.get(PauseRow, repository.id)
+        return None if row is None else row.by_login
+
+
+class Standing(NamedTuple):
+    """What holds for a run now.
+
+    :param fence: of its pull request; None if nobody knows that.
+    """
+
+    halted: bool
+    paused: bool
+    fence: int | None
+
+
+STANDING: Sequence[ColumnElement[Any]] = (
+    select(HaltRow.id).exists(),
+    select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists(),
+    select(PullRequestRow.fence)
+    .where(PullRequestRow.repository_id == bindparam("repository"), PullRequestRow.number == bindparam("number"))
+    .scalar_subquery(),
+)
+"""The columns of a :class:`Standing` of a ``repository`` and a ``number``, for a look that brings more than that."""
+
+
+def require(standing: Standing, run: Run) -> None:
+    """To be asked before every call of a model.
+
+    :raises Halted: if the operator told Forge to stop.
+    :raises Superseded: if the repository is paused, or another run owns the pull request by now.
+    """
+    if standing.halted:
+        raise Halted
+    if standing.paused or standing.fence != run.fence:
+        raise Superseded(f"Run {run.id} may not ask a model any more.")
+
+
+async def give_ok(
+    database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, now: datetime
+) -> None:
+    """Let exactly this head of a stranger be looked at by everything."""
+    values = {
+        "repository_id": repository.id,
+        "number": number,
+        "head_sha": head_sha,
+        "by_id": sender.id,
+        "by_login": sender.login,
+        "given_at": now,
+    }
+    async with database.transaction() as session:
+        given = insert_new(database.dialect, OkRow, values).returning(OkRow.head_sha)
+        if (await session.execute(given)).first() is not None:
+            await ledger.tell_of(session, repository, number, EventType.ok_given, sender, now, head=head_sha)
+
+
+async def has_ok(database: Database, repository: RepositoryRef, number: int, head_sha: str) -> bool:
+    """Whether somebody gave their ok for this head."""
+    async with database.transaction() as session:
+        return await session.get(OkRow, (repository.id, number, head_sha)) is not None

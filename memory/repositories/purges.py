@@ -1,0 +1,28 @@
+"""Remembers which repositories were purged: every process removes its own copies of them, on whatever machine."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from memory.db.engine import Database, upsert
+from memory.db.tables import PurgeRow
+
+
+async def note(database: Database, repository_ids: Collection[int], now: datetime) -> None:
+    """These repositories were lost; holds until a run begins there again."""
+    async with database.transaction() as session:
+        for each in sorted(repository_ids):
+            await session.execute(upsert(database.dialect, PurgeRow, {"repository_id": each, "at": now}, {}))
+
+
+async def known(database: Database) -> Sequence[int]:
+    """The repositories of which no copy may stay."""
+    async with database.transaction() as session:
+        return (await session.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))).all()
+
+
+async def take_back(session: AsyncSession, repository_id: int) -> None:
+    """A run begins there: Forge has access again."""
+    await session.execute(delete(PurgeRow).where(PurgeRow.repository_id == repository_id))

@@ -1,0 +1,409 @@
+"""Keeps what every call of a model was reserved for and cost, so that runs cannot overrun a budget together.
+
+A reservation is one transaction: take the turn of the installation, sum what counts, let `safety.budgets` decide,
+insert. The turn is the database's, so it holds across workers and processes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, bindparam, case, func, insert, select, update
+
+from domain.config.configuration import Breakers
+from domain.events import EventType
+from domain.ids import new_id
+from domain.money import (
+    MICRO,
+    NO_CEILINGS,
+    Ceilings,
+    Limits,
+    Outcome,
+    Receipt,
+    Refusal,
+    Reservation,
+    Slice,
+    Usage,
+    Use,
+    uses,
+)
+from domain.ports import Clock
+from domain.runs.run import Phase, Run
+from domain.verdicts import BreakerState, Check
+from memory.budgets import circuit_breakers, totals
+from memory.budgets.totals import RESERVED
+from memory.db.engine import PLANNED_ONCE, Connection, Database
+from memory.db.tables import SpendRow
+from memory.ledger import ledger
+from memory.reservations import call_facts
+from memory.reservations.call_facts import History
+from safety import budgets
+from safety.breakers import Circuit, settled
+from safety.call_admission import Allowance, Facts, allowance
+
+SETTLED, LOST = "settled", "lost"
+_HALF = "half"
+_INSERT = insert(SpendRow)
+_TAKE_TURN = f"SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), {PLANNED_ONCE}"
+_LOST = (
+    update(SpendRow)
+    .where(SpendRow.state == RESERVED, SpendRow.run_id == bindparam("run"))
+    .values(state=LOST, outcome=Outcome.lost.value, settled_at=bindparam("now"))
+    .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.model, SpendRow.amount)
+)
+_LOST_OF_STEP = _LOST.where(SpendRow.phase == bindparam("in_phase"), SpendRow.step == bindparam("at_step"))
+
+_USUAL = Breakers()
+_UNUSED = Usage().model_dump()
+
+
+Before = Callable[[Connection, History, datetime], Refusal | None]
+"""Asked within the transaction of a reservation, first: refuses it, or raises when nothing may be started any more."""
+
+
+def _nothing(_connection: Connection, _known: History, _now: datetime) -> None:
+    return None
+
+
+class StoredPurse:
+    """The money of one phase of one run, kept in the database. See :class:`domain.ports.Purse`.
+
+    :param limits: what the repository configured.
+    :param ceilings: the operator's limits, which a granted slice cannot pass either.
+    :param before: what else is asked before every reservation (invariant 12).
+    :param breakers: their limits, as the repository configured them.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        run: Run,
+        phase: Phase,
+        limits: Limits,
+        clock: Clock,
+        ceilings: Ceilings = NO_CEILINGS,
+        before: Before = _nothing,
+        breakers: Breakers = _USUAL,
+    ) -> None:
+        self._database = database
+        self._run = run
+        self._phase = phase
+        self._limits = limits
+        self._clock = clock
+        self._ceilings = ceilings
+        self._before = before
+        self._breakers = breakers
+        self._usual = budgets.capped(limits, ceilings)
+        self._warned: set[str] = set()
+
+    async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
+        now = self._clock.now()
+        return await self._database.at_once(lambda connection: self._reserve(connection, step, model, amount, now))
+
+    def _reserve(
+        self, connection: Connection, step: str, model: str, amount: int, now: datetime
+    ) -> Reservation | Refusal:
+        provider, _, _ = model.partition(":")
+        _take_turn(connection, self._run.repository.installation_id)
+        known = self._known(connection, step, provider, now)
+        if known.sums.open:
+            self._give_up(connection, step, now)
+            known = self._known(connection, step, provider, now)
+        stopped = self._before(connection, known, now)
+        if stopped is not None:
+            return stopped
+        limits = self._within(known.sums.granted)
+        facts = self._facts(known, step)
+        asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
+        if asked.circuit != facts.circuit:
+            circuit_breakers.store(connection, self._run.repository.id, provider, asked.circuit)
+        self._tell_breakers(connection, asked, facts.circuit, now)
+        if asked.refusal is not None:
+            self._tell(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
+            return asked.refusal
+        self._tell_half(connection, uses(facts.totals, limits, self._phase), now)
+        reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
+        connection.execute(_INSERT, self._row(reservation, step, model, now))
+        told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
+        self._tell(connection, EventType.budget_reserved, now, told)
+        return reservation
+
+    def _known(self, connection: Connection, step: str, provider: str, now: datetime) -> History:
+        recently = totals.since(now - timedelta(minutes=self._breakers.error_rate.window_minutes), provider)
+        asked = totals.of_call(self._run, self._phase, now, step, provider)
+        return call_facts.of_run(connection, self._run, asked | recently, self._of_installation(connection, now))
+
+    def _of_installation(self, connection: Connection, now: datetime) -> int:
+        """What counts against the installation's ceiling; nothing where it has none."""
+        has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
+        return totals.of_installation(connection, self._run, now) if has_ceiling else 0
+
+    def _facts(self, known: History, step: str) -> Facts:
+        return Facts(
+            phase=self._phase,
+            totals=known.sums.totals,
+            calls=known.sums.calls,
+            granted=known.sums.granted.calls,
+            moves=known.moves,
+            recent=known.calls,
+            circuit=known.sums.circuit,
+            caller=f"{self._run.id}/{step}",
+        )
+
+    def _tell_breakers(self, connection: Connection, asked: Allowance, before: Circuit, now: datetime) -> None:
+        """Every trip and every warning is an event; a warning once per limit and execution."""
+        if asked.refusal is not None:
+            self._tell(connection, EventType.breaker_tripped, now, _said(asked.refusal.check))
+        if asked.circuit.state is BreakerState.half_open and before.state is not BreakerState.half_open:
+            self._tell(connection, EventType.breaker_trial, now, {"name": "error_rate"})
+        for name in asked.warnings:
+            if name not in self._warned:
+                self._warned.add(name)
+                check = next((each for each in asked.checks if each.name == name), None)
+                self._tell(
+                    connection, EventType.breaker_warning, now, {"name": name} if check is None else _said(check)
+                )
+
+    def _tell_half(self, connection: Connection, used: Sequence[Use], now: datetime) -> None:
+        """That half of what the phase or the run may spend is used, once per execution."""
+        past = next((use for use in used[:2] if use.limit and 2 * use.used > use.limit), None)
+        if past is not None and _HALF not in self._warned:
+            self._warned.add(_HALF)
+            self._tell(connection, EventType.budget_half, now, past.model_dump())
+
+    async def uses(self) -> Sequence[Use]:
+        """How far each limit is used now."""
+        now = self._clock.now()
+        return await self._database.at_once(lambda connection: self._uses(connection, now))
+
+    def _uses(self, connection: Connection, now: datetime) -> Sequence[Use]:
+        row = connection.execute(totals.SUMS, totals.of_call(self._run, self._phase, now)).one()
+        sums = totals.sums(row, self._of_installation(connection, now))
+        return uses(sums.totals, self._within(sums.granted), self._phase)
+
+    async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
+        now = self._clock.now()
+        lost = receipt.outcome is Outcome.lost
+        amount = reservation.amount if receipt.amount is None or lost else receipt.amount
+        await self._database.at_once(lambda connection: self._settle(connection, reservation, receipt, amount, now))
+        return amount
+
+    def _settle(
+        self, connection: Connection, reservation: Reservation, receipt: Receipt, amount: int, now: datetime
+    ) -> None:
+        values = {
+            "state": LOST if receipt.outcome is Outcome.lost else SETTLED,
+            "amount": amount,
+            **receipt.usage.model_dump(),
+            "outcome": receipt.outcome.value,
+            "problem": receipt.problem[:500],
+            "seconds": receipt.seconds,
+            "settled_at": now,
+        }
+        changed = connection.execute(
+            update(SpendRow)
+            .where(SpendRow.id == reservation.id, SpendRow.state == RESERVED)
+            .values(**values)
+            .returning(SpendRow.repository_id, SpendRow.model, SpendRow.run_id, SpendRow.step)
+        ).first()
+        if changed is None:
+            return
+        repository_id, model, run_id, step = changed
+        provider, _, _ = model.partition(":")
+        self._settle_circuit(connection, repository_id, provider, f"{run_id}/{step}", receipt.outcome, now)
+        facts = {"spend": reservation.id, "model": model, "amount": amount, "outcome": receipt.outcome.value}
+        self._tell(connection, EventType.budget_settled, now, facts, receipt, amount)
+
+    def _settle_circuit(
+        self, connection: Connection, repository_id: int, provider: str, caller: str, outcome: Outcome, now: datetime
+    ) -> None:
+        """The outcome of a trial closes the circuit or opens it again."""
+        before = circuit_breakers.load(connection, repository_id, provider)
+        after = settled(before, caller, outcome is Outcome.answered, self._breakers.error_rate, now)
+        if after != before:
+            circuit_breakers.store(connection, repository_id, provider, after)
+            kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
+            self._tell(connection, kind, now, {"name": "error_rate", "provider": provider})
+
+    def _give_up(self, connection: Connection, step: str, now: datetime) -> None:
+        """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged.
+
+        It counts in full before and after, so the sums stay what they are.
+        """
+        _lose(connection, now, self._run.id, in_phase=self._phase.value, at_step=step)
+
+    def _within(self, granted: Slice) -> Limits:
+        """The limits with what people granted, within the operator's ceilings."""
+        if not granted.amount:
+            return self._usual
+        return budgets.capped(budgets.raised(self._limits, self._phase, granted.amount), self._ceilings)
+
+    def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> dict[str, object]:
+        return dict(
+            id=reservation.id,
+            run_id=self._run.id,
+            repository_id=self._run.repository.id,
+            installation_id=self._run.repository.installation_id,
+            phase=self._phase.value,
+            step=step,
+            model=model,
+            day=totals.day(now),
+            state=RESERVED,
+            reserved=reservation.amount,
+            amount=reservation.amount,
+            **_UNUSED,
+            outcome="",
+            problem="",
+            seconds=0.0,
+            reserved_at=now,
+            settled_at=None,
+        )
+
+    def _tell(
+        self,
+        connection: Connection,
+        kind: EventType,
+        now: datetime,
+        facts: Mapping[str, object],
+        receipt: Receipt | None = None,
+        amount: int = 0,
+    ) -> None:
+        ledger.tell(
+            connection,
+            self._run.id,
+            kind,
+            now,
+            source="purse",
+            phase=self._phase,
+            payload=dict(facts),
+            duration=None if receipt is None else receipt.seconds,
+            tokens=0 if receipt is None else receipt.usage.tokens,
+            cost=amount / MICRO,
+        )
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was spent on something, in micro-USD; ``reserved`` is part of ``amount`` and not settled yet."""
+
+    amount: int
+    reserved: int
+    calls: int
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one phase spent with one model."""
+
+    phase: str
+    model: str
+    spent: Spent
+
+
+async def of_run(database: Database, run_id: str, phase: Phase | None = None) -> Spent:
+    """What a run spent, or one phase of it."""
+    where = [SpendRow.run_id == run_id]
+    return await _sum(database, *where, *([] if phase is None else [SpendRow.phase == phase.value]))
+
+
+async def of_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
+    """What a repository spent, on the UTC day of a moment or ever."""
+    where = [SpendRow.repository_id == repository_id]
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
+
+
+async def of_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
+    """What all repositories of an installation spent, on the UTC day of a moment or ever."""
+    where = [SpendRow.installation_id == installation_id]
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
+
+
+async def shares(database: Database, *, repository_id: int | None = None, run_id: str | None = None) -> Sequence[Share]:
+    """Cost by phase and model, the dearest first (SPEC S12), of a repository, a run or everything."""
+    query = select(SpendRow.phase, SpendRow.model, *SUMS).group_by(SpendRow.phase, SpendRow.model)
+    if repository_id is not None:
+        query = query.where(SpendRow.repository_id == repository_id)
+    if run_id is not None:
+        query = query.where(SpendRow.run_id == run_id)
+    async with database.transaction() as session:
+        rows = (await session.execute(query)).all()
+    found = [Share(row[0], row[1], spent_of(row[2:])) for row in rows]
+    return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
+
+
+async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
+    """Every call of a run, in the order in which they were reserved."""
+    async with database.transaction() as session:
+        return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
+
+
+async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
+    """Settle what a run that ended left reserved: lost, charged in full. How many there were.
+
+    :param of_step: ``in_phase`` and ``at_step`` of what ended, if that is not the whole run.
+    """
+    return await database.at_once(lambda connection: _lose(connection, now, run_id, **of_step))
+
+
+SUMS = (
+    func.coalesce(func.sum(SpendRow.amount), 0),
+    func.coalesce(func.sum(case((SpendRow.state == RESERVED, SpendRow.amount), else_=0)), 0),
+    func.count(),
+    func.coalesce(func.sum(SpendRow.input_tokens), 0),
+    func.coalesce(func.sum(SpendRow.output_tokens), 0),
+    func.coalesce(func.sum(SpendRow.cache_read_tokens), 0),
+    func.coalesce(func.sum(SpendRow.cache_write_tokens), 0),
+)
+"""What is added up of calls; :func:`spent_of` reads it."""
+
+
+def spent_of(row: Sequence[int]) -> Spent:
+    """What a row of :data:`SUMS` says."""
+    amount, reserved, count, read, written, cache_read, cache_write = map(int, row)
+    usage = Usage(
+        input_tokens=read, output_tokens=written, cache_read_tokens=cache_read, cache_write_tokens=cache_write
+    )
+    return Spent(amount, reserved, count, usage)
+
+
+async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
+    async with database.transaction() as session:
+        return spent_of((await session.execute(select(*SUMS).where(*where))).one())
+
+
+def _said(check: Check) -> dict[str, object]:
+    return {"name": check.name, **check.reason.model_dump(include={"code", "text", "value", "threshold"})}
+
+
+def _take_turn(connection: Connection, installation_id: int) -> None:
+    """Hold the installation until the end of the transaction, whose look-ups are all by keys.
+
+    As text, since it is asked before each call: to find a statement in SQLAlchemy's cache takes as long as this does.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # it has one writer
+    else:
+        connection.exec_driver_sql(_TAKE_TURN, (f"installation:{installation_id}",))
+
+
+def _lose(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:
+    """Settle reservations whose calls nobody will hear of again. The amount stays what was reserved.
+
+    :param of_step: which of the run's: ``in_phase`` and ``at_step``; none: all of them.
+    """
+    lost = _LOST_OF_STEP if of_step else _LOST
+    rows = connection.execute(lost, {"run": run_id, "now": now, **of_step}).all()
+    for spend, run_id, phase, model, amount in rows:
+        facts = {"spend": spend, "model": model, "amount": amount, "outcome": Outcome.lost.value}
+        ledger.tell(
+            connection,
+            run_id,
+            EventType.budget_settled,
+            now,
+            source="purse",
+            phase=Phase(phase),
+            payload=facts,
+            cost=amount / MICRO,
+        )
+    return len(rows)

@@ -1,0 +1,1 @@
+"""Runs: their states, checkpoints, writes, waits and leases."""

@@ -1,0 +1,265 @@
+"""Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import JsonValue
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.ids import new_id
+from domain.review.review import Conclusion, Review
+from domain.review.suppression import Held
+from domain.runs.next_step import Bounce
+from domain.runs.plan import Weighed
+from domain.runs.run import Phase, ReasonCode, Run, RunState
+from memory.db.engine import Database
+from memory.db.tables import CheckpointRow, RunRow
+from memory.findings import findings
+from memory.ledger import ledger
+from memory.runs.runs import OF_ISSUES
+
+
+async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
+    """Store the review with its findings named, once; a repeated step gets what was stored before."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.review).with_for_update())
+        if row is not None:
+            return Review.model_validate(row.output)
+        named = review.model_copy(
+            update={
+                "findings": await findings.name_all(session, run, review.findings, now),
+                "dismissed": await findings.name_all(session, run, review.dismissed, now),
+                "held": await _named(session, run, review.held, now),
+                "in_history": await findings.name_all(session, run, review.in_history, now),
+                "in_history_dismissed": await findings.name_all(session, run, review.in_history_dismissed, now),
+            }
+        )
+        row_id = new_id()
+        session.add(
+            CheckpointRow(
+                id=row_id,
+                run_id=run.id,
+                phase=Phase.review.value,
+                output=named.model_dump(mode="json"),
+                time=now,
+            )
+        )
+        for layer in review.layers:
+            for tool in layer.tools:
+                ledger.tell(
+                    session,
+                    run.id,
+                    EventType.tool_executed,
+                    now,
+                    source=tool.tool,
+                    phase=Phase.review,
+                    payload={"files": tool.files, "problem": tool.problem},
+                    duration=tool.seconds,
+                )
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
+        return named
+
+
+async def _named(session: AsyncSession, run: Run, held: Sequence[Held], now: datetime) -> tuple[Held, ...]:
+    named = await findings.name_all(session, run, [each.finding for each in held], now)
+    return tuple(each.model_copy(update={"finding": f}) for each, f in zip(held, named, strict=True))
+
+
+async def load_review(database: Database, run: Run) -> Review | None:
+    """The review of a run, if that phase was completed."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.review))
+        return None if row is None else Review.model_validate(row.output)
+
+
+async def replace_review(database: Database, run: Run, review: Review) -> None:
+    """Store the review as people left it."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(CheckpointRow)
+            .where(CheckpointRow.run_id == run.id, CheckpointRow.phase == Phase.review.value)
+            .values(output=review.model_dump(mode="json"))
+        )
+
+
+async def latest_review(
+    database: Database, repository_id: int, number: int, before: str | None = None
+) -> Review | None:
+    """The newest review of a pull request.
+
+    :param before: only of runs before this one (its id).
+    """
+    query = _newest(repository_id, number, Phase.review)
+    async with database.transaction() as session:
+        row = await session.scalar(query if before is None else query.where(RunRow.id < before))
+        return None if row is None else Review.model_validate(row.output)
+
+
+@dataclass(frozen=True)
+class PastPlan:
+    """A plan of an earlier run, and when it was made."""
+
+    plan: Weighed
+    at: datetime
+
+
+async def save_plan(database: Database, run: Run, plan: Weighed, now: datetime) -> None:
+    """Store the plan of a run, once."""
+    async with database.transaction() as session:
+        if await session.scalar(_of_phase(run, Phase.planning)) is not None:
+            return
+        row = CheckpointRow(
+            id=new_id(), run_id=run.id, phase=Phase.planning.value, output=plan.model_dump(mode="json"), time=now
+        )
+        session.add(row)
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+
+
+async def load_plan(database: Database, run: Run) -> Weighed | None:
+    """The plan of a run, if there is one."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.planning))
+        return None if row is None else Weighed.model_validate(row.output)
+
+
+async def latest_plan(database: Database, repository_id: int, number: int) -> Weighed | None:
+    """The newest plan of an issue."""
+    async with database.transaction() as session:
+        row = await session.scalar(_newest(repository_id, number, Phase.planning))
+        return None if row is None else Weighed.model_validate(row.output)
+
+
+async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
+    """The plans that earlier runs made of the same issue, oldest first."""
+    query = (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.number == run.number,
+            RunRow.id < run.id,
+            CheckpointRow.phase == Phase.planning.value,
+        )
+        .order_by(RunRow.id)
+    )
+    async with database.transaction() as session:
+        return [PastPlan(Weighed.model_validate(row.output), row.time) for row in await session.scalars(query)]
+
+
+async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:
+    """Store what the tests of the newest head came to, in place of an earlier head's."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.testing).with_for_update())
+        if row is None:
+            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.testing.value, output=dict(tested), time=now)
+            session.add(row)
+        else:
+            row.output, row.time = dict(tested), now
+        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.testing, payload={"id": row.id})
+
+
+async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
+    """What the tests of the newest head came to that was tested."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.testing))
+        return None if row is None else row.output
+
+
+async def send_back(database: Database, run: Run, bounce: Bounce, count: int, now: datetime) -> None:
+    """Store that the proposed change was sent back to be mended, once.
+
+    :param count: how often it was before.
+    """
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.implementation).with_for_update())
+        known = [] if row is None else _bounces(row)
+        if len(known) > count:
+            return
+        output = {"bounces": [each.model_dump(mode="json") for each in (*known, bounce)]}
+        if row is None:
+            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.implementation.value, output=output, time=now)
+            session.add(row)
+        else:
+            row.output, row.time = output, now
+        payload = {"count": count + 1, "head": bounce.head, "to_fix": len(bounce.to_fix)}
+        ledger.tell(session, run.id, EventType.phase_bounced, now, phase=bounce.phase, payload=payload)
+        ledger.tell(
+            session, run.id, EventType.checkpoint_created, now, phase=Phase.implementation, payload={"id": row.id}
+        )
+
+
+async def sent_back(database: Database, run: Run) -> Sequence[Bounce]:
+    """How often, by what and why the proposed change was sent back to be mended, in order."""
+    async with database.transaction() as session:
+        row = await session.scalar(_of_phase(run, Phase.implementation))
+        return [] if row is None else _bounces(row)
+
+
+async def disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
+    """Other pull requests whose newest run on the same head is no success, under the same name of check.
+
+    What was closed or superseded, and what the configuration leaves out, holds nothing back.
+
+    :returns: number → `neutral` where nothing was found and nobody read all of it; else `action_required`.
+    """
+    query = (
+        select(RunRow.number, RunRow.state, RunRow.reason, CheckpointRow.output)
+        .outerjoin(CheckpointRow, (CheckpointRow.run_id == RunRow.id) & (CheckpointRow.phase == Phase.review.value))
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.head_sha == run.head_sha,
+            RunRow.number != run.number,
+            RunRow.check_name == run.check_name,
+            RunRow.trigger.not_in(OF_ISSUES),
+        )
+        .order_by(RunRow.id)
+    )
+    async with database.transaction() as session:
+        newest = {row.number: row for row in await session.execute(query)}
+    said = {number: _said(row.state, row.reason, row.output) for number, row in newest.items()}
+    return {number: conclusion for number, conclusion in said.items() if conclusion is not None}
+
+
+def _said(state: str, reason: str, output: dict[str, Any] | None) -> Conclusion | None:
+    """What speaks against a head; None for nothing."""
+    if reason in {ReasonCode.closed.value, ReasonCode.superseded.value, ReasonCode.excluded.value}:
+        return None
+    if state != RunState.completed.value:
+        return Conclusion.action_required
+    passed = None if output is None else _PASSED.get(output["conclusion"], Conclusion.action_required)
+    return None if passed is Conclusion.success else passed
+
+
+_PASSED = {each.value: each for each in (Conclusion.success, Conclusion.neutral)}
+
+
+async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
+    """Remove the checkpoints of all runs in these repositories, or of one run."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    if run is not None:
+        of_runs = of_runs.where(RunRow.id == run.id)
+    async with database.transaction() as session:
+        await session.execute(delete(CheckpointRow).where(CheckpointRow.run_id.in_(of_runs)))
+
+
+def _bounces(row: CheckpointRow) -> list[Bounce]:
+    return [Bounce.model_validate(each) for each in row.output["bounces"]]
+
+
+def _newest(repository_id: int, number: int, phase: Phase):
+    """The newest output of a phase on an issue or pull request."""
+    return (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == phase.value)
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
+
+
+def _of_phase(run: Run, phase: Phase):
+    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase.value)

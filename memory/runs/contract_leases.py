@@ -1,0 +1,182 @@
+"""Keeps which run holds which contract of a repository, by leases with fencing tokens (SPEC X10).
+
+A lease lasts a while and is renewed by the heartbeat of the run while that works. One of a run that waits, for people
+or for the review of its pull request, stands: no process could have died. One of a run that ended is free, however it
+ended. Each holder gets a larger token than the one before,
+so that what a run writes after it lost a lease unawares can be told from what its successor writes.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.runs.contracts import LEASE, Holding
+from domain.runs.run import RunState
+from memory.db.engine import Database, insert_new
+from memory.db.tables import ContractLeaseRow, OutboxRow, RunRow
+from memory.runs import outbox
+
+NOBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A contract as a run holds it, or held it last.
+
+    :param holder: the id of the run.
+    :param token: larger than that of every holder before.
+    :param until: when it lapses unless it is renewed.
+    """
+
+    repository_id: int
+    contract: str
+    holder: str
+    token: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """What became of asking for contracts: all of them, or none.
+
+    :param tokens: contract → fencing token, if all were free.
+    :param held: otherwise the leases that stand in the way.
+    """
+
+    tokens: Mapping[str, int]
+    held: tuple[Lease, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        return not self.held
+
+
+async def acquire(
+    database: Database, repository_id: int, contracts: Collection[str], holder: str, now: datetime
+) -> Acquired:
+    """Take contracts that are free or lapsed, all at once or none of them, so that no two runs wait for each other.
+
+    What the run holds already is renewed and keeps its token, so this may be repeated.
+    """
+    names = sorted(set(contracts))
+    async with database.transaction() as session:
+        for name in names:
+            fresh = {"repository_id": repository_id, "contract": name, "holder": NOBODY, "token": 0, "until": now}
+            await session.execute(insert_new(database.dialect, ContractLeaseRow, fresh))
+        rows = await _locked(session, repository_id, names)
+        states = await _states(session, rows)
+        others = [row for row in rows if row.holder != holder]
+        if held := tuple(_lease(row) for row in others if _stands(row, states.get(row.holder), now)):
+            return Acquired({}, held)
+        for row in rows:
+            row.token += row.holder != holder
+            row.holder, row.until = holder, now + LEASE
+        return Acquired({row.contract: row.token for row in rows})
+
+
+async def renew(
+    database: Database, repository_id: int, tokens: Mapping[str, int], holder: str, now: datetime
+) -> tuple[str, ...]:
+    """Prolong leases; the contracts that are lost, because they went to another run or were released.
+
+    A lease that lapsed unnoticed and that nobody took is still the run's.
+
+    :param tokens: contract → fencing token, as they were acquired.
+    """
+    prolonged: set[str] = set()
+    async with database.transaction() as session:
+        for name in sorted(tokens):
+            mine = (
+                *_of(repository_id, name),
+                ContractLeaseRow.holder == holder,
+                ContractLeaseRow.token == tokens[name],
+            )
+            done = update(ContractLeaseRow).where(*mine).values(until=now + LEASE).returning(ContractLeaseRow.contract)
+            prolonged |= set((await session.scalars(done)).all())
+    return tuple(sorted(tokens.keys() - prolonged))
+
+
+async def release(database: Database, repository_id: int, holder: str, now: datetime) -> None:
+    """Give back everything a run holds; tokens are remembered."""
+    mine = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.holder == holder)
+    async with database.transaction() as session:
+        await session.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
+
+
+async def holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
+    """Who holds a contract now, if anybody does."""
+    async with database.transaction() as session:
+        rows = (await session.scalars(select(ContractLeaseRow).where(*_of(repository_id, contract)))).all()
+        states = await _states(session, rows)
+        return next((_lease(row) for row in rows if _stands(row, states.get(row.holder), now)), None)
+
+
+async def holdings(database: Database, held: Sequence[Lease]) -> tuple[Holding, ...]:
+    """The leases as people know them, by the issues their runs work on and the pull requests those opened."""
+    opened = and_(OutboxRow.run_id == RunRow.id, OutboxRow.kind == outbox.PULL_REQUEST)
+    query = (
+        select(RunRow.id, RunRow.number, OutboxRow.remote_id)
+        .join(OutboxRow, opened, isouter=True)
+        .where(RunRow.id.in_([lease.holder for lease in held]))
+    )
+    async with database.transaction() as session:
+        known = {run: (number, pull_request) for run, number, pull_request in await session.execute(query)}
+    return tuple(Holding(lease.contract, *known.get(lease.holder, (None, None))) for lease in held)
+
+
+async def newest(database: Database, repository_id: int) -> dict[str, int]:
+    """Contract → the fencing token given out last, to be asked right before a push."""
+    async with database.transaction() as session:
+        rows = await session.scalars(select(ContractLeaseRow).where(ContractLeaseRow.repository_id == repository_id))
+        return {row.contract: row.token for row in rows}
+
+
+async def expired(database: Database, now: datetime) -> Sequence[Lease]:
+    """Leases whose run was not heard of in time and that nobody took since, the oldest first."""
+    lapsed = (ContractLeaseRow.until <= now, ContractLeaseRow.holder != NOBODY)
+    async with database.transaction() as session:
+        rows = await session.scalars(select(ContractLeaseRow).where(*lapsed).order_by(ContractLeaseRow.until))
+        return [_lease(row) for row in rows]
+
+
+async def purge(database: Database, repository_ids: Collection[int]) -> None:
+    """Forget the contracts of repositories that Forge lost."""
+    async with database.transaction() as session:
+        await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
+
+
+async def _states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
+    """The states of the runs that hold something, by their ids."""
+    query = select(RunRow.id, RunRow.state).where(RunRow.id.in_([row.holder for row in rows]))
+    return {run: RunState(state) for run, state in await session.execute(query)}
+
+
+def _stands(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bool:
+    """Whether somebody holds a contract at this moment.
+
+    :param state: of the run that holds it, or held it last.
+    """
+    if state is not None and state.is_final:
+        return False
+    return row.holder != NOBODY and (state is RunState.waiting or row.until > now)
+
+
+def _of(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:
+    return (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.contract == contract)
+
+
+async def _locked(session: AsyncSession, repository_id: int, names: Collection[str]) -> Sequence[ContractLeaseRow]:
+    """The rows, always in the same order, and nobody else's until the transaction ends.
+
+    On SQLite the insert before it took the lock.
+    """
+    wanted = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.contract.in_(names))
+    rows = select(ContractLeaseRow).where(*wanted).order_by(ContractLeaseRow.contract).with_for_update()
+    return (await session.scalars(rows)).all()
+
+
+def _lease(row: ContractLeaseRow) -> Lease:
+    return Lease(row.repository_id, row.contract, row.holder, row.token, row.until)

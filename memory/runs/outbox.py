@@ -1,0 +1,216 @@
+"""The outbox: one row per write to GitHub, claimed under the pull request's fencing token (DESIGN invariant 2)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.errors import Superseded
+from domain.ids import new_id
+from domain.runs.run import Run
+from memory.db.engine import Database, insert_new
+from memory.db.tables import OutboxRow, PullRequestRow, RunRow
+
+PULL_REQUEST = "pull_request"
+"""The kind of write that opens a pull request; its number is kept."""
+
+
+APPROVAL = "auto_approve"
+"""The step of an approving review that nobody asked for; more stands behind it where it is given again or withdrawn."""
+
+_WITHDRAWAL = "withdrawal"  # the kind of write by which Forge takes its own approval back; the review's id is kept
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to make one write.
+
+    ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt
+    may have taken effect, so that its effect must be looked for first. If the run has lost its pull request since
+    (``lost``), the effect may still be recorded, but nothing may be written any more.
+
+    :param tried_at: when that attempt was made.
+    """
+
+    id: str
+    remote_id: int | None
+    tried_before: bool
+    lost: bool
+    tried_at: datetime
+
+
+async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> Claim:
+    """Claim a write for a run, in one transaction with the check of its fencing token.
+
+    :raises Superseded: if another run owns the pull request by now and this write was never tried.
+    """
+    async with database.transaction() as session:
+        row, is_new = await _row(session, database.dialect, run.id, step, kind, now)
+        fence = await session.scalar(
+            select(PullRequestRow.fence).where(
+                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
+            )
+        )
+        claimed = Claim(
+            row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence, tried_at=row.created_at
+        )
+        if claimed.lost and not claimed.tried_before:
+            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+        return claimed
+
+
+async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> Claim:
+    """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
+    async with database.transaction() as session:
+        row, is_new = await _row(session, database.dialect, delivery, step, "comment", now)
+        return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
+
+
+async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
+    """Whether a write was made, or was at least begun."""
+    return bool(await _states(database, owner, step, kind))
+
+
+async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
+    """Whether a write is known to have taken effect."""
+    return "done" in await _states(database, owner, step, kind)
+
+
+async def done_at(database: Database, owner: str, step: str, kind: str) -> datetime | None:
+    """When a write is known to have taken effect; None if it is not."""
+    query = select(OutboxRow.done_at).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
+async def remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
+    """What GitHub calls that which was written; None if it is not known to be there. GitHub may not show it yet."""
+    query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
+async def proposal_of(database: Database, owner: str) -> int | None:
+    """The number of the pull request a run opened; None if it opened none."""
+    query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.kind == PULL_REQUEST)
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
+async def opened_tests(database: Database, owner: str) -> Sequence[tuple[str, str]]:
+    """(head, occasion) of the checks of tests that a run opened."""
+    query = select(OutboxRow.step).where(
+        OutboxRow.run_id == owner,
+        OutboxRow.kind == "check",
+        OutboxRow.step.startswith("tests "),
+        OutboxRow.step.endswith(": queued"),
+    )
+    async with database.transaction() as session:
+        steps = await session.scalars(query)
+        named = (step.removeprefix("tests ").removesuffix(": queued").partition(" ") for step in steps)
+        return [(head, occasion) for head, _, occasion in named]
+
+
+async def proposed_by(database: Database, repository_id: int, number: int) -> str | None:
+    """The run that opened a pull request; None if none did."""
+    query = (
+        select(OutboxRow.run_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(OutboxRow.kind == PULL_REQUEST, OutboxRow.remote_id == number, RunRow.repository_id == repository_id)
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query)
+
+
+async def was_approved(database: Database, repository_id: int, number: int) -> bool:
+    """Whether a run of a pull request approved it, or was about to."""
+    query = (
+        select(OutboxRow.id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.number == number,
+            OutboxRow.step.startswith(APPROVAL, autoescape=True),
+        )
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
+
+
+async def approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
+    """The reviews by which Forge is known to have approved a pull request → the run that did."""
+    query = (
+        select(OutboxRow.remote_id, OutboxRow.run_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.number == number,
+            OutboxRow.step.startswith(APPROVAL, autoescape=True),
+            OutboxRow.kind != _WITHDRAWAL,
+            OutboxRow.state == "done",
+        )
+        .order_by(OutboxRow.id)
+    )
+    async with database.transaction() as session:
+        return {review_id: run_id for review_id, run_id in await session.execute(query) if review_id is not None}
+
+
+async def withdrawn(database: Database, run: Run, review_id: int, now: datetime) -> None:
+    """Record that a run took an approval back: no person did."""
+    async with database.transaction() as session:
+        row, _ = await _row(session, database.dialect, run.id, f"{APPROVAL} withdrawn {review_id}", _WITHDRAWAL, now)
+        row.state, row.remote_id, row.done_at = "done", review_id, now
+
+
+async def taken_back(database: Database, repository_id: int, number: int) -> Collection[int]:
+    """The reviews by which Forge approved a pull request and that it dismissed itself."""
+    query = (
+        select(OutboxRow.remote_id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, OutboxRow.kind == _WITHDRAWAL)
+    )
+    async with database.transaction() as session:
+        return {review_id for review_id in await session.scalars(query) if review_id is not None}
+
+
+async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:
+    query = select(OutboxRow.state).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
+async def _row(
+    session: AsyncSession, dialect: str, owner: str, step: str, kind: str, now: datetime
+) -> tuple[OutboxRow, bool]:
+    """The row of a write, and whether it was made just now."""
+    row_id = new_id()
+    values = {
+        "id": row_id,
+        "run_id": owner,
+        "step": step,
+        "kind": kind,
+        "state": "pending",
+        "remote_id": None,
+        "created_at": now,
+        "done_at": None,
+    }
+    await session.execute(insert_new(dialect, OutboxRow, values))
+    query = select(OutboxRow).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
+    row = (await session.scalars(query)).one()
+    return row, row.id == row_id
+
+
+async def tried(database: Database, claim_id: str, at: datetime) -> None:
+    """Record when a claimed write was last attempted."""
+    async with database.transaction() as session:
+        await session.execute(update(OutboxRow).where(OutboxRow.id == claim_id).values(created_at=at))
+
+
+async def done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:
+    """Record that a claimed write took effect."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(OutboxRow).where(OutboxRow.id == claim_id).values(state="done", remote_id=remote_id, done_at=now)
+        )

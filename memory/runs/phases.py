@@ -1,0 +1,65 @@
+"""Keeps in which phase a run is: told as events, each once, by which the time of a phase is reckoned (SPEC P5, S5)."""
+
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import EventType
+from domain.runs.run import Phase, Run, RunState
+from memory.db.engine import Database, number_in
+from memory.db.tables import EventRow, RunRow
+from memory.ledger import ledger
+from safety import breakers
+
+
+async def enter(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
+    """The run comes into a phase, if it works; a repeated call changes nothing.
+
+    :param turn: which time it does, from 1: a phase is entered again after a bounce, and its time goes on.
+    """
+    async with database.transaction() as session:
+        if await _works(session, run) and await _told(session, run, EventType.phase_entered, phase, turn) is None:
+            ledger.tell(session, run.id, EventType.phase_entered, now, phase=phase, payload={"turn": turn})
+
+
+async def leave(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
+    """The run is through with a phase it came into, if it works; a repeated call changes nothing.
+
+    The event's duration is the time it worked there since it came.
+    """
+    async with database.transaction() as session:
+        if not await _works(session, run):
+            return
+        entered = await _told(session, run, EventType.phase_entered, phase, turn)
+        if entered is None or await _told(session, run, EventType.phase_completed, phase, turn) is not None:
+            return
+        moves = ledger.moved((await session.execute(ledger.MOVES, {"run": run.id})).all())
+        before = breakers.worked([move for move in moves if move.at <= entered], entered, phase)
+        took = (breakers.worked(moves, now, phase) - before).total_seconds()
+        payload = {"turn": turn}
+        ledger.tell(session, run.id, EventType.phase_completed, now, phase=phase, payload=payload, duration=took)
+
+
+async def is_left(database: Database, run: Run, phase: Phase, turn: int) -> bool:
+    """Whether the run is through with a phase."""
+    async with database.transaction() as session:
+        return await _told(session, run, EventType.phase_completed, phase, turn) is not None
+
+
+async def _works(session: AsyncSession, run: Run) -> bool:
+    """Whether the run is at work, which it stays until the end of the transaction."""
+    held = update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state).returning(RunRow.state)
+    return await session.scalar(held) == RunState.running.value
+
+
+async def _told(session: AsyncSession, run: Run, kind: EventType, phase: Phase, turn: int) -> datetime | None:
+    """When that was told."""
+    return await session.scalar(
+        select(EventRow.time).where(
+            EventRow.trace == run.id,
+            EventRow.type == kind.value,
+            EventRow.phase == phase.value,
+            number_in(EventRow.payload["turn"]) == turn,
+        )
+    )

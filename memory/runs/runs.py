@@ -1,0 +1,433 @@
+"""Keeps runs and the fencing token of each pull request: admission, moves between states, supersession."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import String, cast, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.commands import Repeat
+from domain.events import EventType
+from domain.ids import new_id
+from domain.runs.run import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
+from memory.budgets import model_answers
+from memory.db.engine import Database, number_in, upsert
+from memory.db.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
+from memory.gates import gates
+from memory.ledger import ledger
+from memory.repositories import purges
+from messages.commands import Past
+from safety.rereview import is_due
+from safety.review_quota import Begun
+
+OF_ISSUES = [trigger.value for trigger in Trigger if trigger.is_of_issue]
+_FINAL = [state.value for state in RunState if state.is_final]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once.
+
+    :param kept: what it is about, and the name under which its answers have that.
+    """
+
+    admitted_by: str
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    base_sha: str
+    trigger: Trigger
+    repeat: Repeat
+    base_ref: str = ""
+    check_name: str = REVIEW_CHECK
+    kept: tuple[str, dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What became of a candidate.
+
+    ``run`` is None if the head has a verdict, or ``known`` is about to give it one; ``stale`` if the fence moved since
+    the caller looked, so that it must look at GitHub again; ``superseded`` are the runs it put an end to.
+    """
+
+    run: Run | None
+    superseded: tuple[Run, ...] = ()
+    stale: bool = False
+    known: Run | None = None
+
+
+async def fence(database: Database, repository_id: int, number: int) -> int:
+    """The current fencing token of a pull request; 0 if nothing ever ran there."""
+    async with database.transaction() as session:
+        return await _fence(session, repository_id, number)
+
+
+async def admitted(database: Database, admitted_by: str) -> Admission | None:
+    """What became of a candidate that was admitted before."""
+    async with database.transaction() as session:
+        return await _admitted(session, admitted_by)
+
+
+async def admit(database: Database, candidate: Candidate, seen_fence: int, now: datetime) -> Admission:
+    """Let a candidate in, unless its natural key ran before, and take the pull request's fencing token for it.
+
+    Most candidates ran before; that is found out without the writers' lock.
+
+    :param seen_fence: the token from before the caller asked GitHub for the live head; if it moved since,
+        another run may have seen a newer head.
+    """
+    repository_id, number = candidate.repository.id, candidate.number
+    async with database.transaction() as session:
+        attempt = await _attempt(session, candidate, seen_fence, await _fence(session, repository_id, number))
+    if isinstance(attempt, Admission):
+        return attempt
+    async with database.transaction() as session:
+        attempt = await _attempt(session, candidate, seen_fence, await _lock(session, database, repository_id, number))
+        if isinstance(attempt, Admission):
+            return attempt
+        row = _new_row(candidate, attempt, seen_fence + 1, now)
+        session.add(row)
+        await purges.take_back(session, repository_id)
+        superseded = await _take_fence(
+            session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
+        )
+        if candidate.kept is not None:
+            await model_answers.keep_with(session, database.dialect, row.id, *candidate.kept, now)
+        ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
+        return Admission(row.as_run(), superseded)
+
+
+async def end_all(
+    database: Database,
+    repository_id: int,
+    number: int,
+    reason: ReasonCode,
+    detail: str,
+    now: datetime,
+    seen_fence: int | None = None,
+) -> tuple[Run, ...] | None:
+    """Take the fencing token from whatever runs on a pull request; the runs that were stopped.
+
+    :param detail: names what stopped them, so that a repeated step finds the same runs again.
+    :param seen_fence: the token from before the caller asked GitHub; None is answered if it moved since.
+    """
+    async with database.transaction() as session:
+        current = await _lock(session, database, repository_id, number)
+        stopped_before = await _ended_by(session, repository_id, number, detail)
+        if stopped_before:
+            return stopped_before
+        if seen_fence is not None and current != seen_fence:
+            return None
+        return await _take_fence(session, repository_id, number, current, reason, detail, now)
+
+
+async def move(
+    database: Database,
+    run_id: str,
+    target: RunState,
+    now: datetime,
+    reason: ReasonCode = ReasonCode.none,
+    detail: str = "",
+) -> bool:
+    """Bring a run into a state, if its machine allows the move; whether it is in that state now.
+
+    One that ends has nothing to ask any more.
+    """
+    async with database.transaction() as session:
+        before = await session.scalar(
+            update(RunRow).where(RunRow.id == run_id).values(state=RunRow.state).returning(RunRow.state)
+        )
+        if before is None or before == target.value:
+            return before == target.value
+        if not may_move(RunState(before), target):
+            return False
+        changes = {"state": target.value, "reason": reason.value, "detail": detail, **_times(before, target, now)}
+        await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changes))
+        if target.is_final:
+            await gates.close_waiting(session, GateRow.run_id == run_id, why="settled", now=now)
+        facts: dict[str, object] = {"reason": reason.value, "detail": detail}
+        if target is RunState.completed:
+            facts["calls"] = await session.scalar(select(func.count()).where(SpendRow.run_id == run_id)) or 0
+        if target in {RunState.completed, RunState.failed} and (decision := await _decision(session, run_id)):
+            facts["decision"] = decision
+        ledger.tell(session, run_id, _event(before, target), now, payload=facts)
+        return True
+
+
+async def _decision(session: AsyncSession, run_id: str) -> str | None:
+    """What the review of a run says; checkpoints go before events do."""
+    of_review = (CheckpointRow.run_id == run_id) & (CheckpointRow.phase == Phase.review.value)
+    return await session.scalar(select(CheckpointRow.output["decision"].as_string()).where(of_review))
+
+
+async def get(database: Database, run_id: str) -> Run | None:
+    """The run with this id."""
+    async with database.transaction() as session:
+        row = await session.get(RunRow, run_id)
+        return None if row is None else row.as_run()
+
+
+async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begun:
+    """How many runs events of pull requests began since a moment, up to this run; what was refused does not count."""
+    query = (
+        select(func.count())
+        .select_from(RunRow)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.trigger == Trigger.pull_request.value,
+            RunRow.reason != ReasonCode.guard.value,
+            RunRow.created_at > since,
+            RunRow.id <= run.id,
+        )
+    )
+    sender = number_in(DeliveryRow.command["sender"]["id"])
+    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
+    async with database.transaction() as session:
+        who = await session.scalar(
+            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run.id)
+        )
+        return Begun(
+            on_pull_request=await session.scalar(query.where(RunRow.number == run.number)) or 0,
+            by_sender=await session.scalar(query.join(DeliveryRow, admission).where(sender == who)) or 0,
+            in_repository=await session.scalar(query) or 0,
+        )
+
+
+async def began(database: Database, run_id: str) -> datetime | None:
+    """When a run began to work."""
+    async with database.transaction() as session:
+        row = await session.get(RunRow, run_id)
+        return None if row is None else row.started_at
+
+
+async def requester(database: Database, run_id: str) -> int | None:
+    """The account whose delivery began a run."""
+    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
+    sender = number_in(DeliveryRow.command["sender"]["id"])
+    async with database.transaction() as session:
+        return await session.scalar(
+            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run_id)
+        )
+
+
+async def is_current(database: Database, run: Run) -> bool:
+    """Whether the run still holds its pull request's fencing token."""
+    async with database.transaction() as session:
+        return await _fence(session, run.repository.id, run.number) == run.fence
+
+
+async def latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
+    """The newest runs first."""
+    query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
+    async with database.transaction() as session:
+        return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
+
+
+async def of_pull_request(database: Database, repository_id: int, number: int) -> Sequence[Past]:
+    """Every run on a pull request, newest first."""
+    query = (
+        select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query)
+        return [Past(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
+
+
+async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
+    """Runs of pull requests on this head, newest first."""
+    query = (
+        select(RunRow)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.head_sha == head_sha,
+            RunRow.trigger.not_in(OF_ISSUES),
+        )
+        .order_by(RunRow.id.desc())
+    )
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(query)]
+
+
+async def active_of_installation(
+    database: Database, installation_id: int, repository_ids: Sequence[int] | None
+) -> Sequence[Run]:
+    """Runs of an installation that are not final, of all its repositories or of some."""
+    query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))
+    if repository_ids is not None:
+        query = query.where(RunRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(query)]
+
+
+async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+    """The ids of the repositories in which an installation ever ran something."""
+    query = select(RunRow.repository_id).where(RunRow.installation_id == installation_id).distinct()
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
+async def of_others(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
+    """Which of these repositories are another installation's by now: the newest run in them is its."""
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
+    query = select(RunRow.repository_id).where(RunRow.id.in_(newest), RunRow.installation_id != installation_id)
+    async with database.transaction() as session:
+        return set((await session.scalars(query)).all())
+
+
+async def lost_access(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
+    """The runs of an installation that ended since a moment because Forge had no access any more."""
+    query = select(RunRow).where(
+        RunRow.installation_id == installation_id,
+        RunRow.reason == ReasonCode.access_lost.value,
+        RunRow.finished_at > since,
+    )
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(query)]
+
+
+_EVENTS = {
+    RunState.running: EventType.run_started,
+    RunState.waiting: EventType.run_waiting,
+    RunState.completed: EventType.run_completed,
+    RunState.failed: EventType.run_failed,
+    RunState.cancelled: EventType.run_cancelled,
+}
+
+
+def _event(before: str, target: RunState) -> EventType:
+    if before in {RunState.waiting.value, RunState.completed.value} and target is RunState.running:
+        return EventType.run_resumed
+    return _EVENTS[target]
+
+
+def _times(before: str, target: RunState, now: datetime) -> dict[str, datetime]:
+    if before == RunState.pending.value and target is RunState.running:
+        return {"started_at": now}
+    return {"finished_at": now} if target.is_final else {}
+
+
+async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> int:
+    """Make sure the pull request's row exists and hold it until the end of the transaction; its fencing token."""
+    values = {"repository_id": repository_id, "number": number, "fence": 0}
+    held = upsert(database.dialect, PullRequestRow, values, {"fence": PullRequestRow.fence})
+    return (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
+
+
+async def _fence(session: AsyncSession, repository_id: int, number: int) -> int:
+    return (
+        await session.scalar(
+            select(PullRequestRow.fence).where(
+                PullRequestRow.repository_id == repository_id, PullRequestRow.number == number
+            )
+        )
+    ) or 0
+
+
+async def _take_fence(
+    session: AsyncSession, repository_id: int, number: int, current: int, reason: ReasonCode, detail: str, now: datetime
+) -> tuple[Run, ...]:
+    """Raise the fence from its current value and cancel the runs that held it or an older one."""
+    active = list(
+        await session.scalars(
+            select(RunRow).where(
+                RunRow.repository_id == repository_id,
+                RunRow.number == number,
+                RunRow.fence <= current,
+                RunRow.state.not_in(_FINAL),
+            )
+        )
+    )
+    await session.execute(
+        update(PullRequestRow)
+        .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
+        .values(fence=current + 1)
+    )
+    await gates.close_waiting(
+        session,
+        GateRow.repository_id == repository_id,
+        GateRow.number == number,
+        GateRow.run_id.in_([row.id for row in active]),
+        why=reason.value,
+        now=now,
+    )
+    for row in active:
+        row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, reason.value, detail, now
+        ledger.tell(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
+    return tuple(row.as_run() for row in active)
+
+
+async def _admitted(session: AsyncSession, admitted_by: str) -> Admission | None:
+    row = await session.scalar(select(RunRow).where(RunRow.admitted_by == admitted_by))
+    if row is None:
+        return None
+    return Admission(row.as_run(), await _ended_by(session, row.repository_id, row.number, _superseded_by(row)))
+
+
+async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int) -> Admission | int:
+    """The attempt of a new run on this head, or what speaks against one."""
+    known = await _admitted(session, candidate.admitted_by)
+    if known is not None:
+        return known
+    if current_fence != seen_fence:
+        return Admission(None, stale=True)
+    same_head = (
+        RunRow.repository_id == candidate.repository.id,
+        RunRow.number == candidate.number,
+        RunRow.head_sha == candidate.head_sha,
+    )
+    looked_at = same_head[:2] if candidate.repeat is Repeat.anew else same_head  # an issue has no head of its own
+    last = await session.scalar(select(RunRow).where(*looked_at).order_by(RunRow.id.desc()).limit(1))
+    if last is None:
+        return 1
+    # A verdict against another base says nothing, even if the head was compared with this base before that.
+    same_base = _is_same_base(last, candidate) or candidate.repeat is Repeat.anew
+    if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
+        return Admission(None, known=last.as_run())
+    highest = select(func.max(RunRow.attempt)).where(*same_head, RunRow.base_sha == candidate.base_sha)
+    return (await session.scalar(highest) or 0) + 1
+
+
+def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
+    """Whether a run's verdict is about a merge into the same branch, and is said under the same name."""
+    same_ref = row.base_ref in {"", candidate.base_ref}  # of a version before, the branch is not known
+    return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
+
+
+def _superseded_by(row: RunRow) -> str:
+    return f"superseded by {row.id}"
+
+
+async def _ended_by(session: AsyncSession, repository_id: int, number: int, detail: str) -> tuple[Run, ...]:
+    """The runs whose detail names what put an end to them."""
+    found = await session.scalars(
+        select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail)
+    )
+    return tuple(row.as_run() for row in found)
+
+
+def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
+    return RunRow(
+        id=new_id(),
+        admitted_by=candidate.admitted_by,
+        installation_id=candidate.repository.installation_id,
+        repository_id=candidate.repository.id,
+        owner=candidate.repository.owner,
+        name=candidate.repository.name,
+        number=candidate.number,
+        head_sha=candidate.head_sha,
+        base_sha=candidate.base_sha,
+        base_ref=candidate.base_ref,
+        check_name=candidate.check_name,
+        trigger=candidate.trigger.value,
+        attempt=attempt,
+        fence=fence,
+        state=RunState.pending.value,
+        reason="",
+        detail="",
+        created_at=now,
+        started_at=None,
+        finished_at=None,
+    )

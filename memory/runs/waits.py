@@ -1,0 +1,85 @@
+"""Keeps which workflow waits until which moment; a sweep on our clock wakes them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+
+from memory.db.engine import Database, upsert
+from memory.db.tables import RunRow, WaitRow
+from memory.runs.scheduled_checks import MARK as LOOK
+
+_MANY = 500  # of which one statement may ask
+_run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
+
+
+async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
+    """Let a workflow wait; a repeated call changes nothing."""
+    values = {"workflow_id": workflow_id, "until": until, "reason": reason}
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, WaitRow, values, {}))
+
+
+async def due(database: Database, now: datetime) -> Sequence[str]:
+    """The workflows whose moment has come."""
+    async with database.transaction() as session:
+        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now, ~is_look))).all()
+
+
+async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
+    """Whether a workflow has nothing to wait for any more."""
+    async with database.transaction() as session:
+        until = await session.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
+        return until is None or until <= now
+
+
+async def still(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
+    """Those of the workflows whose moment has not come."""
+    waiting = set[str]()
+    async with database.transaction() as session:
+        for at in range(0, len(workflow_ids), _MANY):
+            some = workflow_ids[at : at + _MANY]
+            query = select(WaitRow.workflow_id).where(WaitRow.workflow_id.in_(some), WaitRow.until > now)
+            waiting.update(await session.scalars(query))
+    return waiting
+
+
+async def end(database: Database, run_id: str, now: datetime) -> None:
+    """Let what waits for a run go on now; when it is looked at again stays as it is."""
+    is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+    async with database.transaction() as session:
+        await session.execute(update(WaitRow).where(_run_id == run_id, ~is_look).values(until=now))
+
+
+async def end_of_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
+    """Let every run of a pull request that waits go on now."""
+    its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
+    async with database.transaction() as session:
+        await session.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
+
+
+async def until(database: Database, run_id: str) -> datetime | None:
+    """The moment what works for a run waits for; None if it does not wait."""
+    async with database.transaction() as session:
+        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id, ~is_look))
+
+
+async def end_because(database: Database, reason: str, now: datetime) -> int:
+    """Let everything go on that waits for this reason; how many workflows that were."""
+    async with database.transaction() as session:
+        ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
+        return len((await session.scalars(ended.returning(WaitRow.workflow_id))).all())
+
+
+async def remove_due(database: Database, workflow_id: str, now: datetime) -> None:
+    """The workflow was woken, unless it waits for a later moment by now."""
+    async with database.transaction() as session:
+        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id, WaitRow.until <= now))
+
+
+async def remove(database: Database, workflow_id: str) -> None:
+    """The workflow does not wait any more."""
+    async with database.transaction() as session:
+        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))

@@ -1,0 +1,203 @@
+"""Every text about the automation ladder: levels, what they allow, and what Forge did unasked."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from domain.review.findings import Finding
+from domain.text.escaping import code, prose
+from domain.verdicts import Reason
+
+WINDOW_MINUTES = 10
+"""How long people have to stop a merge they were told of."""
+
+AT_LEVEL_0 = "automation is at level 0 here"
+"""How the reason begins why no run of an issue begins there."""
+
+_ALLOWS = {
+    0: "Forge reviews and shows what it found in its check; it comments only where somebody asks for the review, and "
+    "opens no pull request, also where somebody asks.",
+    1: "Forge comments; people fix, approve and merge.",
+    2: "Forge also commits fixes of formatting and simple lint, and approves changes of low risk.",
+    3: f"Forge also merges changes of low risk, {WINDOW_MINUTES} minutes after it told people so.",
+    4: "Forge also merges changes of low risk at once. Production stays with people.",
+}
+_BOUNDS = "Never without green required checks, never in forks, never where protected paths are changed."
+
+
+def changed(before: int, after: int, why: str) -> str:
+    """One line of a check's summary."""
+    return f"Automation level {before} → {after}: {prose(why)}"
+
+
+def not_commented() -> str:
+    """For a review's summary at level 0."""
+    return "Automation is at level 0 here, so nothing was commented unasked: the findings are only in this check."
+
+
+def opens_nothing(max_level: int, pinned: int | None) -> str:
+    """Why no run of an issue begins at level 0, as a clause, and how to raise it.
+
+    :param max_level: what the configuration allows; ``pinned`` what it holds.
+    """
+    if pinned == 0:
+        how = "the configuration holds it there (`ladder.pinned: 0`)"
+    elif max_level == 0:
+        how = "the configuration allows no higher one (`ladder.max_level: 0`)"
+    else:
+        how = "an admin raises it with `/forge level 1`"
+    return f"{AT_LEVEL_0}, at which Forge opens no pull request; {how}, and `/forge plan` only plans"
+
+
+def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | None, earned: int) -> str:
+    """Answers ``level``.
+
+    :param level: the one that holds.
+    :param reason: what was measured for it and for the next one, as children.
+    :param pinned: by the configuration.
+    :param earned: the one that was reached or set, whatever the configuration allows.
+    """
+    parts = [f"Automation level **{level}** ({name}) of at most {max_level}. {_ALLOWS[level]} {_BOUNDS}"]
+    if pinned is not None:
+        parts.append(f"The configuration pins it: `ladder.pinned: {pinned}`. Level {earned} was reached.")
+    elif earned > level:
+        parts.append(f"Level {earned} was reached; the configuration allows {max_level}.")
+    parts.append(f"{prose(reason.text)}.")
+    if reason.children:
+        parts.append("\n".join(f"- {prose(child.text)}" for child in reason.children))
+    parts.append("An admin sets it with `/forge level N`.")
+    return "\n\n".join(parts)
+
+
+def was_set(before: int, after: int, name: str) -> str:
+    """The receipt for ``level N``."""
+    if before == after:
+        return f"Automation level **{after}** ({name}) held already; it counts anew from now on. {_ALLOWS[after]}"
+    return f"Automation level {before} → **{after}** ({name}). {_ALLOWS[after]} {_BOUNDS}"
+
+
+def above_the_highest(wanted: int, max_level: int) -> str:
+    """For a level that the configuration or the operator does not allow."""
+    return (
+        f"Level {wanted} is not set: the highest one allowed here is {max_level}. "
+        "It is `ladder.max_level` of `.github/forge.yml` on the default branch, its preset, or the operator's ceiling."
+    )
+
+
+def pinned(level: int) -> str:
+    """For a level that is pinned by the configuration."""
+    return (
+        f"Nothing was set: `ladder.pinned: {level}` of the configuration holds the level. Change it in "
+        "`.github/forge.yml` on the default branch."
+    )
+
+
+def missed(number: int, run_id: str | None) -> str:
+    """The receipt for ``missed``."""
+    about = f"run {code(run_id)} of #{number}" if run_id else f"#{number}, where no run was finished"
+    return f"Noted as a critical bug that Forge did not see, against {about}. It counts for the automation level."
+
+
+def missed_before() -> str:
+    return "This was noted before."
+
+
+def reverted(title: str) -> str:
+    """The description of a missed bug that a revert shows."""
+    return f"Reverted by: {title}"[:1000]
+
+
+def allowed(text: str, rule: str) -> str:
+    """Which level and rule allowed an act.
+
+    :param text: of the reason of ``safety.automatic_actions``, which names the level.
+    """
+    return f"{text} (rule `{rule}`)."
+
+
+def commit(findings: Sequence[Finding], text: str, rule: str, run_id: str) -> str:
+    """The message of a commit with fixes; nothing in it is a word that GitHub acts upon.
+
+    :param text: of the reason that allowed it.
+    """
+    noun = "finding" if len(findings) == 1 else "findings"
+    rows = [f"- {finding.id} {finding.rule} in {_place(finding)}" for finding in findings]
+    return "\n".join(
+        [
+            f"Correct {len(findings)} {noun} of formatting and simple lint",
+            "",
+            *rows,
+            "",
+            f"{text} (rule {rule}).",
+            "To take it back, revert this commit.",
+            "",
+            f"{FIXED_BY}: {run_id}",
+            "",
+        ]
+    )
+
+
+FIXED_BY = "Forge-Run"
+"""The trailer by which a commit of Forge's is known."""
+
+
+def approval(text: str, rule: str, head_sha: str, checks: Sequence[str], marker: str) -> str:
+    """The body of an approving review."""
+    green = f"Green: {', '.join(map(code, checks[:20]))}." if checks else "The branch requires no checks."
+    head = f"Approved without being asked, for head {code(head_sha[:7])} only."
+    return f"{head}\n\n{allowed(text, rule)} {green}\n\n{marker}"
+
+
+def approval_withdrawn(head_sha: str) -> str:
+    """Why an approval of Forge's own is dismissed."""
+    return f"Forge approved head {head_sha[:7]} as it was then. That does not hold for what the pull request is now."
+
+
+def announcement(text: str, rule: str, head_sha: str, until: datetime | None, marker: str) -> str:
+    """The comment that tells people of a merge.
+
+    :param until: from when on it may be merged; None: at once.
+    """
+    if until is None:
+        head = f"**Forge merges** {code(head_sha[:7])} now."
+        return f"{head}\n\n{allowed(text, rule)}\n\n{marker}"
+    head = f"**Forge merges** {code(head_sha[:7])} after {_when(until)}, if everything is as it is now."
+    stop = (
+        "To stop it until then: `/forge reject reason` or `/forge cancel` (write), `/forge pause` (admin), a review "
+        "that requests changes, or a push."
+    )
+    return f"{head}\n\n{allowed(text, rule)}\n\n{stop}\n\n{marker}"
+
+
+def merged(text: str, rule: str, head_sha: str, sha: str, marker: str) -> str:
+    """What became of the announcement: it was done."""
+    return f"**Forge merged** {code(head_sha[:7])} as {code(sha[:7])}.\n\n{allowed(text, rule)}\n\n{marker}"
+
+
+def not_merged(head_sha: str, why: str, marker: str) -> str:
+    """What became of the announcement: it was not done."""
+    return f"**Forge does not merge** {code(head_sha[:7])}: {prose(why)}\n\nA person can merge it.\n\n{marker}"
+
+
+def merge_stopped() -> str:
+    """Answers a command that stopped an announced merge."""
+    return "The announced merge is stopped. Forge does nothing more with this head unasked."
+
+
+def measured(changes: Sequence[Mapping[str, object]]) -> str:
+    """The lines on changes of level for a check's summary."""
+    lines = [changed(_number(one["before"]), _number(one["level"]), str(one["text"])) for one in changes]
+    return "\n\n".join(lines)
+
+
+def _number(value: object) -> int:
+    return int(str(value))
+
+
+def _place(finding: Finding) -> str:
+    """Where it is; a path with anything but plain characters is left out, since commit messages command GitHub."""
+    plain = all(letter.isascii() and (letter.isalnum() or letter in "/._-") for letter in finding.path)
+    return finding.where if plain else "a changed file"
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,541 @@
+"""Every text with which Forge answers a ``/forge`` command, in one place: what happened, why, what to do next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from domain.money import Usage, Use, shown
+from domain.review.findings import Finding, Severity
+from domain.review.review import Review
+from domain.runs.run import ReasonCode, Run, RunState
+from domain.slash import (
+    ENTRIES,
+    LONGEST_TEXT,
+    MOST_COMMANDS,
+    Mistake,
+    Problem,
+    RefusalCode,
+    Refused,
+    SlashCommand,
+    Verb,
+)
+from domain.text.escaping import block, code, link, place, prose
+from messages.memory import dismissal_learned
+from messages.review import reasons
+
+MOST_LINES = 30  # rows of a table in an answer
+_NOTHING: Mapping[str, Finding] = MappingProxyType({})
+
+_STATES = {
+    RunState.pending: "waiting for a free worker",
+    RunState.running: "running",
+    RunState.waiting: "waiting",
+    RunState.completed: "done",
+    RunState.failed: "failed",
+    RunState.cancelled: "cancelled",
+}
+_REASONS = {
+    ReasonCode.superseded: "a newer push or run took over",
+    ReasonCode.closed: "the pull request was closed",
+    ReasonCode.aborted: "a person stopped it",
+    ReasonCode.paused: "Forge is paused here",
+    ReasonCode.rate_limited: "GitHub asked Forge to wait",
+    ReasonCode.commit_gone: "the commit is gone",
+    ReasonCode.excluded: "the configuration leaves it out",
+    ReasonCode.access_lost: "Forge lost access",
+    ReasonCode.gate: "it waits for a person",
+    ReasonCode.gate_rejected: "a person rejected it",
+    ReasonCode.gate_timeout: "nobody answered in time",
+    ReasonCode.halted: "the operator halted Forge",
+    ReasonCode.breaker: "a circuit breaker tripped",
+    ReasonCode.budget: "a budget is used up",
+    ReasonCode.guard: "a guard stopped it",
+    ReasonCode.stuck: "it did not get on by itself",
+    ReasonCode.planned: "only a plan was asked for",
+    ReasonCode.questions: "the issue leaves open what is wanted",
+    ReasonCode.in_review: "its pull request is reviewed and tested",
+    ReasonCode.contract: "another run is changing the same contract",
+    ReasonCode.proposed: "there is a pull request",
+    ReasonCode.untested: "there is a pull request that could not be tested",
+    ReasonCode.unchanged: "nothing came of it that could be proposed",
+    ReasonCode.branch_moved: "a person pushed to its branch",
+    ReasonCode.error: "an error",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What Forge says about one line of a comment.
+
+    :param asked: the line, as it is shown above the answer.
+    :param text: Markdown, already neutral.
+    """
+
+    asked: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Past:
+    """A run and when it began and ended."""
+
+    run: Run
+    began: datetime
+    ended: datetime | None
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What one model cost in one phase. ``amount`` in micro-USD."""
+
+    phase: str
+    model: str
+    calls: int
+    usage: Usage
+    amount: int
+
+
+@dataclass(frozen=True)
+class Dismissal:
+    """Who dismissed a finding, when and why."""
+
+    by: str
+    at: datetime
+    reason: str
+
+
+MOST_TOGETHER = 30_000  # characters of the answers to one comment, if it asks for more than one
+
+
+def compose(answers: Sequence[Answer], marker: str) -> str:
+    """The one comment that answers a comment; with several commands each answer stands below what it answers.
+
+    :param answers: those that have a text.
+    """
+    if len(answers) == 1:
+        return f"{answers[0].text}\n\n{marker}"
+    parts, said, room = list[str](), set[str](), MOST_TOGETHER
+    for answer in answers:
+        text = answer.text
+        if text in said:
+            text = "The same as above."
+        elif len(text) > room:
+            text = "Left out: these answers are too long for one comment. Ask this in a comment of its own."
+        said.add(answer.text)
+        room -= len(text)
+        parts.append(f"**{code(answer.asked)}**\n\n{text}")
+    return "\n\n".join([*parts, marker])
+
+
+def written(asked: SlashCommand | Mistake) -> str:
+    """How a line is named above its answer."""
+    if isinstance(asked, Mistake):
+        return asked.written
+    named = (getattr(asked, part, None) for part in ("finding", "gate"))
+    return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
+
+
+def help_table() -> str:
+    """Answers ``help``."""
+    head = ["| command | who at least | meaning |", "| --- | --- | --- |"]
+    working = [_help_row(verb) for verb, entry in ENTRIES.items() if entry.works]
+    later = ", ".join(code(verb) for verb, entry in ENTRIES.items() if not entry.works)
+    intro = (
+        "Write a command at the start of a line, one per line. In a reply to a finding its F-ID may be left out. "
+        "Edited comments, quotes and code do not command."
+    )
+    return "\n".join([intro, "", *head, *working, "", f"<sub>Not available yet: {later}</sub>"])
+
+
+def status(
+    last: Past | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None, waits: str = ""
+) -> str:
+    """Answers ``status``.
+
+    :param last: the newest run here.
+    :param doing: what it does at this moment, or what it waits for.
+    :param until: when it goes on by itself.
+    :param waits: the gates it waits at, already neutral.
+    """
+    lines = [] if paused_by is None else [_paused_notice(paused_by)]
+    if last is None:
+        return "\n\n".join([*lines, "Nothing was run here yet."])
+    run = last.run
+    text = (
+        f"Run {code(run.id)} of {code(run.head_sha[:7])}: **{_state(run)}**, since {_when(last.ended or last.began)}."
+    )
+    if doing:
+        text += f" {prose(doing)}."
+    if until is not None:
+        text += f" It goes on by itself at {_when(until)}."
+    if waits:
+        text += f" {waits}"
+    return "\n\n".join([*lines, text])
+
+
+def cost(spending: Sequence[Spending], budgets: Sequence[Use]) -> str:
+    """Answers ``cost``."""
+    parts = [_spending(spending)] if spending else ["No model was asked here: 0 tokens, 0.00 USD."]
+    if budgets:
+        rows = [f"| {prose(one.name)} | {shown(one.used)} | {shown(one.limit)} | {_left(one)} |" for one in budgets]
+        parts.append("\n".join(["| limit | used | of | left |", "| --- | --- | --- | --- |", *rows]))
+    return "\n\n".join(parts)
+
+
+def history(runs: Sequence[Past]) -> str:
+    """Answers ``history``; the newest run comes first."""
+    if not runs:
+        return "Nothing was run here yet."
+    rows = [
+        f"| {_when(past.began)} | {code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
+        f"{_state(past.run)} | {_seconds(past)} |"
+        for past in runs[:MOST_LINES]
+    ]
+    table = "\n".join(["| began | head | trigger | end | took |", "| --- | --- | --- | --- | --- |", *rows])
+    return table + _more(len(runs), "run")
+
+
+def view(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
+    """Answers ``view`` where no gate waits: the last verdict.
+
+    :param dismissed: by the finding's id.
+    """
+    if review is None:
+        return "No review was finished here yet. `/forge review` asks for one."
+    head = (
+        f"Head {code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
+        f"risk {review.risk.level.value} ({review.risk.score} of 100)."
+    )
+    return "\n\n".join(part for part in (head, reasons(review.reasons), _findings(review, dismissed)) if part)
+
+
+def explain(finding: Finding, dismissal: Dismissal | None = None, more: str | None = None) -> str:
+    """Answers ``explain``.
+
+    :param more: further words about it, as plain text.
+    """
+    parts = [
+        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {place(finding.where)}",
+        prose(finding.message, 2000),
+        *([prose(more, 4000)] if more else []),
+        _origin(finding),
+    ]
+    if finding.fix is not None:
+        parts.append("What would fix it:\n\n" + block(finding.fix.replacement))
+    if dismissal is not None:
+        parts.append(_dismissed_by(dismissal))
+    else:
+        parts.append(f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({ENTRIES[Verb.dismiss].needs}).")
+    return "\n\n".join(parts)
+
+
+def dismissed(finding: Finding, reason: str, waived: bool = False, taught: Mapping[str, Finding] = _NOTHING) -> str:
+    """The receipt for ``dismiss``.
+
+    :param taught: see :func:`messages.memory.dismissal_learned`.
+    """
+    why = prose(reason.rstrip("."), LONGEST_TEXT)
+    text = (
+        f"**{finding.id}** is dismissed: {why}. It is not raised again here, nor where the same rule meets the same "
+        f"code. {_learned(taught)}`/forge undismiss {finding.id}` takes it back."
+    )
+    return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
+
+
+def dismissed_by_resolving(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
+    """The receipt for a thread that a person resolved without a change.
+
+    :param remark: what its comment says.
+    :param taught: see :func:`messages.memory.dismissal_learned`.
+    """
+    first = remark[0]
+    named, is_one = _all_named(remark), len(remark) == 1
+    return (
+        f"{code(login)} resolved this thread without a change, so {named} {'is' if is_one else 'are'} dismissed. "
+        f"{_learned(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
+        f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
+    )
+
+
+def dismissed_together(remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding]) -> str:
+    """The receipt for ``dismiss`` in the thread of a comment that says several findings.
+
+    :param taught: see :func:`messages.memory.dismissal_learned`.
+    """
+    why = prose(reason.rstrip("."), LONGEST_TEXT)
+    return (
+        f"{_all_named(remark)} are dismissed: {why}. They are not raised again here, nor where the same rule meets the "
+        f"same code. {_learned(taught)}`/forge undismiss F-ID` takes one of them back."
+    )
+
+
+def _all_named(remark: Sequence[Finding]) -> str:
+    return ", ".join(f"**{finding.id}**" for finding in remark)
+
+
+def undismissed(finding: Finding) -> str:
+    """The receipt for ``undismiss``."""
+    return f"**{finding.id}** counts again. The next review raises it if it is still there."
+
+
+def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:
+    return f"**{finding.id}** was dismissed before. {_dismissed_by(dismissal)}"
+
+
+def not_dismissed(finding: Finding) -> str:
+    return f"**{finding.id}** was not dismissed, so there is nothing to take back."
+
+
+def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
+    """For a finding this pull request does not have."""
+    meant = f" Did you mean {' or '.join(map(code, near))}?" if near else " `/forge view` lists those it has."
+    return f"There is no finding {code(name)}.{meant}"
+
+
+def which_finding(verb: Verb) -> str:
+    """For a reply in a thread that is not a finding's own."""
+    return f"This is not the thread of a finding. Name it: {code('/forge ' + ENTRIES[verb].usage)}."
+
+
+def reviewing(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
+    """The receipt for ``review``."""
+    text = f"Reviewing {code(head_sha[:7])}{' from scratch' if full else ''}; the check shows how far it is."
+    return text + (" This is also the ok for this head, and for no other." if is_ok else "")
+
+
+def begun_testing(head_sha: str, is_ok: bool = False) -> str:
+    """The receipt for ``test``."""
+    text = f"Testing {code(head_sha[:7])}; the check `Forge / test` shows how far it is."
+    return text + (" This is also the ok for this head, and for no other." if is_ok else "")
+
+
+def not_looked_at(head_sha: str) -> str:
+    """For a head that no run is about, which therefore nobody can account for."""
+    return f"{code(head_sha[:7])} was not looked at yet. Write `/forge review`, then `/forge test`."
+
+
+def not_reviewed_again(head_sha: str, why: str) -> str:
+    """:param why: that this head was reviewed before, or is being reviewed."""
+    return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
+
+
+def budget_waits() -> str:
+    """For somebody who may not let a stopped run go on, and asks for a new one."""
+    return "A guard or a budget waits here for a person with the role write; a new review would be a way around it."
+
+
+def nothing_to_review() -> str:
+    return "There is no open pull request here to review."
+
+
+def head_moved(head_sha: str) -> str:
+    """For a command about a head that is not the newest any more (T-F3)."""
+    return f"The head moved to {code(head_sha[:7])} after you wrote this. Look at it, then ask again."
+
+
+def cancelled(run: Run) -> str:
+    again = "`/forge run`" if run.is_of_issue else "`/forge review`"
+    return f"Run {code(run.id)} was stopped. What it posted so far stays. {again} starts another one."
+
+
+def nothing_to_cancel() -> str:
+    return "Nothing is running here."
+
+
+def paused(stopped: int) -> str:
+    """The receipt for ``pause``.
+
+    :param stopped: how many runs it ended.
+    """
+    ended = {0: "nothing was running", 1: "one run was stopped"}.get(stopped, f"{stopped} runs were stopped")
+    return f"Forge is paused in this repository ({ended}). It does nothing here until `/forge unpause`."
+
+
+def already_paused(by: str) -> str:
+    return _paused_notice(by)
+
+
+def unpaused() -> str:
+    return "Forge works again in this repository. `/forge review` reviews what was pushed meanwhile."
+
+
+def not_paused() -> str:
+    return "Forge was not paused."
+
+
+def not_available(verb: Verb) -> str:
+    """For a verb this version understands and cannot carry out."""
+    return f"{code('/forge ' + verb)} is not available yet."
+
+
+def only_on_pull_requests(verb: Verb) -> str:
+    return f"{code('/forge ' + verb)} works on pull requests only."
+
+
+def only_on_issues(verb: Verb) -> str:
+    return f"{code('/forge ' + verb)} works on issues only."
+
+
+SHOWN = ""
+"""Answers what needs no words: the run of an issue that begins shows that in a comment of its own."""
+
+
+def taken_up() -> str:
+    """For a run of an issue that goes on after it ended; its comment stands further up."""
+    return "The run continues with what it has; nothing is paid for again. Its comment above says how far it is."
+
+
+def not_begun(outcome: str) -> str:
+    """:param outcome: why no run begins, as a clause about the issue."""
+    return f"Nothing began: {outcome}. `/forge status` says what I am doing here."
+
+
+def runs_are_off() -> str:
+    """Where a repository does not want issues to be carried out."""
+    return "Nothing began: `issues.run: false` in `.github/forge.yml` switches it off here. `/forge plan` still plans."
+
+
+def refused(refusal: Refused, login: str) -> str:
+    """For somebody who may not do what they ask."""
+    command, who = code(f"/forge {refusal.verb}"), code(login)
+    match refusal.code:
+        case RefusalCode.app:
+            return f"Refused: {command} from an App. Only people command."
+        case RefusalCode.edited:
+            return f"Refused: {command} in an edited comment. Write a new one."
+        case RefusalCode.author:
+            return f"Refused: {command} is not for the author of the change. {_somebody_else(refusal)}"
+        case RefusalCode.requester:
+            return f"Refused: {command} is not for who asked. {_somebody_else(refusal)}"
+        case RefusalCode.role:
+            why = ", because it lets the code of a fork run" if refusal.fork else ""
+            return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {prose(refusal.held)}."
+
+
+def say_it_again() -> str:
+    """For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
+    return (
+        "Forge was updated while this comment waited for GitHub: what it asks for may be done, in part or not at all. "
+        "`/forge status` shows where things stand; say again what is missing."
+    )
+
+
+def too_many_comments(login: str, why: str) -> str:
+    """For somebody without a role here who comments too much; told once in an hour, then nothing is answered.
+
+    :param why: what was counted.
+    """
+    return (
+        f"Nothing was done: {prose(why)}. {code(login)} is heard again once an hour has passed; "
+        "until then such comments are not answered."
+    )
+
+
+def cannot_ask(login: str) -> str:
+    """For a moment in which GitHub does not say what somebody may do: nothing is done (T-P10)."""
+    return f"GitHub did not say what {code(login)} may do here, so nothing was done. Write the command again later."
+
+
+def went_wrong(message: str) -> str:
+    """For a command that was allowed and failed."""
+    return f"This did not work, or not all of it: {prose(message)} `/forge status` says what holds now."
+
+
+def mistake(made: Mistake) -> str:
+    """For a line that begins with ``/forge`` and is no command."""
+    said, usage = code(made.written), code(made.usage or "/forge help")
+    match made.problem:
+        case Problem.no_verb:
+            return "What should Forge do? `/forge help` lists the commands."
+        case Problem.unknown_verb:
+            meant = f"Did you mean {usage}?" if made.verb else "`/forge help` lists the commands."
+            return f"{said} is not a command. {meant}"
+        case Problem.no_finding:
+            return (
+                f"{said} does not say which finding. It is used like this: {usage}. `/forge view` lists the findings."
+            )
+        case Problem.too_long:
+            return f"{said} is too long: a text may have {LONGEST_TEXT:,} characters."
+        case Problem.too_many:
+            return f"Only {MOST_COMMANDS} commands of a comment are obeyed. Not done: {said} and what follows it."
+        case Problem.malformed:
+            return f"{said} cannot be understood. It is used like this: {usage}."
+
+
+def _learned(taught: Mapping[str, Finding]) -> str:
+    return f"{dismissal_learned(taught)} " if taught else ""
+
+
+def _somebody_else(refusal: Refused) -> str:
+    return f"Somebody else with the role {refusal.needed} can."
+
+
+def _help_row(verb: Verb) -> str:
+    entry = ENTRIES[verb]
+    return f"| {code('/forge ' + entry.usage)} | {entry.needs} | {entry.meaning} |"
+
+
+def _state(run: Run) -> str:
+    why = _REASONS.get(run.reason)
+    return _STATES[run.state] + (f" ({why})" if why else "")
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _seconds(past: Past) -> str:
+    return "" if past.ended is None else f"{(past.ended - past.began).total_seconds():.0f} s"
+
+
+def _spending(spending: Sequence[Spending]) -> str:
+    rows = [
+        f"| {prose(one.phase)} | {code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
+        f"{one.usage.output_tokens:,} | {shown(one.amount)} |"
+        for one in spending[:MOST_LINES]
+    ]
+    head = ["| phase | model | calls | tokens in | tokens out | cost |", "| --- | --- | --- | --- | --- | --- |"]
+    total = f"| **all** | | {sum(one.calls for one in spending)} | | | {shown(sum(one.amount for one in spending))} |"
+    return "\n".join([*head, *rows, total])
+
+
+def _left(budget: Use) -> str:
+    return shown(max(0, budget.limit - budget.used))
+
+
+def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
+    everything = review.found
+    held = {each.finding.id for each in review.held}
+    if not everything:
+        return "No findings."
+    rows = [
+        f"| {finding.id} | {finding.severity.value} | {place(finding.where)} | {prose(finding.message, 160)} | "
+        f"{'held back' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
+        for finding in everything[:MOST_LINES]
+    ]
+    head = ["| finding | severity | where | what | |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows]) + _more(len(everything), "finding")
+
+
+def _dismissal_cell(dismissal: Dismissal | None) -> str:
+    return "" if dismissal is None else f"dismissed by {code(dismissal.by)}"
+
+
+def _dismissed_by(dismissal: Dismissal) -> str:
+    return f"Dismissed by {code(dismissal.by)} on {_when(dismissal.at)}: {prose(dismissal.reason, LONGEST_TEXT)}"
+
+
+def _origin(finding: Finding) -> str:
+    rule = link(finding.rule, finding.help_url)
+    blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
+    return f"Rule {rule}, layer {finding.layer.value}, confidence {finding.confidence:.0%}. {blocks} the pull request."
+
+
+def _paused_notice(by: str) -> str:
+    return f"Forge is paused in this repository by {code(by)}; `/forge unpause` lets it work again."
+
+
+def _more(count: int, noun: str) -> str:
+    left = count - MOST_LINES
+    return f"\n\nand {left} more {noun}{'' if left == 1 else 's'}" if left > 0 else ""

@@ -1,0 +1,133 @@
+"""Every text Forge writes on GitHub about a repository's configuration, in one place."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from domain.config.mistakes import Mistake, counted, table
+from domain.text.escaping import code, prose, visible
+from domain.text.redaction import outgoing
+from messages.review import CheckText
+
+PATH = ".github/forge.yml"
+CHECK_NAME = "Forge / config"
+_SHOWN = 40  # changed values in the summary
+
+_LATER = "The version of this pull request takes effect once it is on the default branch, and not before."
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value that a new version changes; None stands for a value that is not there."""
+
+    path: str
+    before: JsonValue
+    after: JsonValue
+
+
+def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> list[Change]:
+    """What differs between two configurations, by dotted path."""
+    paths = [*after, *(path for path in before if path not in after)]
+    compared = [Change(path, _said(before.get(path)), _said(after.get(path))) for path in paths]
+    return [one for one in compared if one.before != one.after]
+
+
+def _said(value: JsonValue) -> JsonValue:
+    """An empty list or section says as much as none."""
+    return None if value in ([], {}) else value
+
+
+def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: bool = False) -> str:
+    """Says that a broken file is put aside, why, and what holds instead.
+
+    :param last_valid: the SHA of the version that holds; None if there never was a valid one.
+    """
+    where = "of the organisation's `.github` repository" if organisation else "on the default branch"
+    first, others = mistakes[0], len(mistakes) - 1
+    more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
+    instead = (
+        "no version was ever valid, so the preset `conservative` holds"
+        if last_valid is None
+        else f"its last valid version ({last_valid[:7]}) holds"
+    )
+    return f"`{PATH}` {where} is not used, {instead}. Line {first.line}: {first.brief}{more}"
+
+
+def still_holds(protects: Mapping[str, JsonValue]) -> str:
+    """Says what goes on holding of a file that was put aside; a sentence to append, empty where nothing does."""
+    if not protects:
+        return ""
+    named = ", ".join(
+        f"`{path}` ({len(value)} pattern{'' if len(value) == 1 else 's'})"
+        if isinstance(value, list)
+        else f"`{path}: {json.dumps(value)}`"
+        for path, value in protects.items()
+    )
+    return f" What forbids or protects in it holds all the same, as far as it can be read: {named}."
+
+
+def hidden(last_valid: str | None) -> str:
+    """Says that the organisation's file, which was valid before, cannot be read at the moment, and what holds.
+
+    :param last_valid: the SHA of the version that holds; None if it is not valid any more.
+    """
+    instead = (
+        "and what it said is not valid any more, so the preset `conservative` holds"
+        if last_valid is None
+        else f"so its last valid version ({last_valid[:7]}) holds"
+    )
+    return (
+        f"`{PATH}` of the organisation's `.github` repository cannot be read: GitHub hides that repository from Forge, "
+        f"{instead}. Let the App read it; to lift what it says, delete the file there."
+    )
+
+
+def broken(mistakes: Sequence[Mistake]) -> CheckText:
+    """The check of a version with mistakes."""
+    return CheckText(
+        f"{counted(mistakes)} in {PATH}",
+        f"{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
+        "Merged like this, the file would be put aside and its last valid version would hold.",
+    )
+
+
+def valid(changed: Sequence[Change], removed: bool, notes: Sequence[str] = ()) -> CheckText:
+    """The check of a version without mistakes, or of its removal."""
+    head = (
+        "Without the file the organisation's default holds, or the preset `standard`."
+        if removed
+        else f"`{PATH}` is valid."
+    )
+    parts = [head, _table(changed), *notes, _LATER]
+    return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
+
+
+def linters_need_a_sandbox() -> str:
+    return "Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so."
+
+
+def without_effect(idle: Sequence[Mistake]) -> str:
+    """What a valid version says in vain."""
+    lines = [f"- line {one.line}: {prose(one.sentence)}" for one in idle]
+    return "\n".join(["Without effect in this version of Forge:", *lines])
+
+
+def annotation(mistake: Mistake) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    title = f"Forge: {mistake.path or 'configuration'}"
+    return outgoing(visible(title))[:255], outgoing(visible(mistake.sentence))[:4000]
+
+
+def _table(changed: Sequence[Change]) -> str:
+    if not changed:
+        return "It changes nothing."
+    rows = [f"| {code(one.path)} | {_value(one.before)} | {_value(one.after)} |" for one in changed[:_SHOWN]]
+    left = len(changed) - len(rows)
+    tail = [f"\nand {left} more"] if left else []
+    return "\n".join(["| changes | now | then |", "| --- | --- | --- |", *rows, *tail])
+
+
+def _value(value: JsonValue) -> str:
+    return "–" if value is None else code(json.dumps(value, ensure_ascii=False), 100)

@@ -1,0 +1,118 @@
+"""Every answer to somebody who decides, or tries to decide, at a gate."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from domain.gates import SLICED, Gate, GateState
+from domain.money import NO_SLICE, Slice
+from domain.slash import RefusalCode, Refused
+from domain.text.escaping import code, prose
+from messages.gates import title
+
+
+def decided(gate: Gate) -> str:
+    """The receipt of a decision."""
+    if gate.state is GateState.rejected:
+        return f"{_named(gate)} is rejected. {_after_rejection(gate)}"
+    slice_ = NO_SLICE if gate.decision is None else gate.decision.grants
+    granted = f" It got another slice: {slice_.shown}." if slice_.shown else ""
+    on = " The conditions go with it." if gate.conditions else ""
+    waived = " Nobody else is left with the role, so the rule on authors was waived." if _waived(gate) else ""
+    return f"{_named(gate)} is approved; the run goes on.{granted}{on}{waived}"
+
+
+def too_late(gate: Gate) -> str:
+    """For a gate that cannot be decided any more."""
+    if gate.is_waiting:  # a push took its object away at this moment
+        return (
+            f"{_named(gate)} is about a head that is not the newest any more. What is still to be asked is asked anew."
+        )
+    when = "" if gate.decision is None else f" on {_when(gate.decision.at)}"
+    return f"{_named(gate)} is decided already: {prose(title(gate), 200)}{when}. Nothing was changed."
+
+
+def other_head(gate: Gate, seen: str) -> str:
+    return (
+        f"{_named(gate)} asks about {code(gate.head_sha[:7])}, not about {code(seen[:7])}. "
+        f"Look at that head; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
+    )
+
+
+def asked_after(gate: Gate) -> str:
+    return (
+        f"{_named(gate)} was asked anew, about {code(gate.head_sha[:7])}, after you wrote this. "
+        f"Look at it, then answer again; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
+    )
+
+
+def which(waiting: Sequence[Gate], last: Gate | None) -> str:
+    """For an answer without a name where not exactly one gate waits."""
+    if waiting:
+        return f"{len(waiting)} gates wait here: {_list(waiting)}. Name the one you mean."
+    ended = "" if last is None else f" The last one, {code(last.name)}: {prose(title(last), 200)}."
+    return f"No gate waits here.{ended}"
+
+
+def unknown(name: str, waiting: Sequence[Gate]) -> str:
+    there = f"These wait: {_list(waiting)}." if waiting else "None waits at the moment."
+    return f"There is no gate {code(name)} here. {there}"
+
+
+def refused(gate: Gate, refusal: Refused, login: str) -> str:
+    """For somebody who may not decide."""
+    who, needed = code(login), refusal.needed
+    match refusal.code:
+        case RefusalCode.app:
+            return f"Refused: {_named(gate)} is decided by people, not by Apps."
+        case RefusalCode.author:
+            return f"Refused: {_named(gate)} is not for who wrote the change. Somebody else with the role {needed} can."
+        case RefusalCode.requester:
+            return f"Refused: {_named(gate)} is not for who asked for it. Somebody else with the role {needed} can."
+        case _:
+            return f"Refused: {_named(gate)} needs the role {needed}; {who} has {prose(refusal.held)}. It still waits."
+
+
+def delegated(gate: Gate) -> str:
+    """Mentions the account, once: somebody asked it to decide."""
+    asked = f"@{gate.delegate}, you are asked to decide {_named(gate)} until {_when(gate.until)}."
+    return f"{asked} It needs the role {gate.request.role}."
+
+
+def granted(grants: Slice, run_id: str) -> str:
+    """For a slice that was granted where no gate waited for it."""
+    return f"Run {code(run_id)} may use {grants.shown} more."
+
+
+def nothing_to_continue() -> str:
+    return "Nothing is running here, so there is nothing to grant a slice to."
+
+
+def nothing_to_accept() -> str:
+    return "No guard or budget has stopped anything here, so there is nothing to accept."
+
+
+def pressed(login: str, answer: str) -> str:
+    """What became of a button, above the gate's check."""
+    return f"**{code(login)} pressed a button:** {answer}"
+
+
+def _named(gate: Gate) -> str:
+    return f"{code(gate.name)} ({gate.shown_id})"
+
+
+def _after_rejection(gate: Gate) -> str:
+    if gate.name in SLICED:
+        return "The model is asked no more; the review ends with what there is."
+    return "The run ends here."
+
+
+def _waived(gate: Gate) -> bool:
+    return gate.decision is not None and gate.decision.waived
+
+
+def _list(gates: Sequence[Gate]) -> str:
+    return ", ".join(f"{code(gate.name)} ({gate.shown_id})" for gate in gates)
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

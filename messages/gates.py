@@ -1,0 +1,221 @@
+"""Every text about gates: the question, who may answer it until when, and what was answered."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from domain.gates import SLICED, Gate, GateState
+from domain.money import shown
+from domain.text.escaping import code, prose
+from messages.review import CheckText, reasons
+
+ESCALATED_LABEL = "forge: nobody answered"
+
+
+def check_name(gate: str) -> str:
+    """The name of a gate's check run (CONTRACT)."""
+    return f"Forge / gate: {gate}"
+
+
+def title(gate: Gate) -> str:
+    """Where the gate stands, in a few words."""
+    decision = gate.decision
+    by = decision.by_login if decision is not None else ""
+    match gate.state:
+        case GateState.waiting:
+            return f"Waits for a person with {gate.request.role} permission until {_when(gate.until)}"
+        case GateState.approved:
+            return f"Approved by {by}{', with conditions' if gate.conditions else ''}"
+        case GateState.rejected:
+            return f"Rejected by {by}"
+        case GateState.expired:
+            return "Nobody answered in time, which counts as a rejection"
+        case GateState.void:
+            return "Void: there is nothing left to decide"
+
+
+def check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:
+    """The gate's check run: the details page of the question.
+
+    :param spent: what the run cost so far, in micro-USD.
+    :param note: what became of the last button that was pressed here, already neutral.
+    :param looked: when somebody pressed View.
+    """
+    seen = f"<sub>Looked up on {_when(looked)}.</sub>" if looked is not None else ""
+    return CheckText(title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
+
+
+def stopped_at(gate: Gate) -> CheckText:
+    """The check run of a phase that a gate stopped in the middle."""
+    next_ = f"**Next:** somebody who may decides at {code(check_name(gate.name))}, or writes one of these:"
+    parts = [prose(gate.request.prompt, 500), reasons(gate.request.reasons), next_, _options(gate)]
+    return CheckText(f"Waits for a person at {gate.name}", "\n\n".join(parts))
+
+
+def comment(gate: Gate, spent: int, marker: str) -> str:
+    """The gate's comment below the pull request or issue."""
+    head = f"**{_heading(gate)}** · {gate.shown_id} · head {code((gate.check_head or gate.head_sha)[:7])}"
+    if gate.state is GateState.void:
+        return f"{head} · {_why_void(gate)}\n\n{marker}"
+    return "\n\n".join([head, *_body(gate, spent), marker])
+
+
+def escalation(gate: Gate, spent: int, marker: str) -> str:
+    """The one comment that tells the configured people that nobody answered."""
+    to = " ".join(f"@{name.removeprefix('@')}" for name in gate.request.escalate)
+    told = (
+        f"{to} {code(gate.name)} ({gate.shown_id}) was asked on {_when(gate.asked_at)} and nobody answered until "
+        f"{_when(gate.until)}, so it counts as rejected."
+    )
+    again = f"Spent so far: {shown(spent)}. {_again(gate)} asks again."
+    return "\n\n".join([told, prose(gate.request.prompt, 500), again, marker])
+
+
+def standing(gates: Sequence[Gate]) -> str:
+    """A section of the review's summary: what was asked, and what people answered under which conditions."""
+    told = [gate for gate in gates if gate.state is not GateState.void]
+    if not told:
+        return ""
+    rows = [f"| {code(gate.name)} | {prose(title(gate), 200)} | {_words(gate)} |" for gate in told]
+    return "\n".join(
+        ["### Gates", "", "| gate | where it stands | conditions or reason |", "| --- | --- | --- |", *rows]
+    )
+
+
+def waits(gates: Sequence[Gate]) -> str:
+    """What a run waits for, in one sentence."""
+    named = ", ".join(f"{code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
+    return f"It waits for a person at {named}."
+
+
+def _heading(gate: Gate) -> str:
+    return f"Forge asks: {gate.name}" if gate.is_waiting else f"{gate.name}: {prose(title(gate), 200)}"
+
+
+def _body(gate: Gate, spent: int) -> list[str]:
+    if gate.state is GateState.void:
+        return [f"{prose(title(gate), 200)}. Why: {_why_void(gate)}."]
+    if not gate.is_waiting:
+        return [
+            _answer(gate),
+            prose(gate.request.prompt, 500),
+            reasons(gate.request.reasons),
+            *_shown(gate),
+            _cost(spent),
+        ]
+    return [
+        prose(gate.request.prompt, 500),
+        reasons(gate.request.reasons),
+        *_shown(gate),
+        _options(gate),
+        _who(gate),
+        _cost(spent),
+    ]
+
+
+def _shown(gate: Gate) -> list[str]:
+    """What the question is about; folded once it is answered."""
+    shows = gate.request.shows
+    if not shows or gate.is_waiting:
+        return [shows] if shows else []
+    return ["<details><summary>What was asked about</summary>", shows, "</details>"]
+
+
+def _answer(gate: Gate) -> str:
+    decision = gate.decision
+    said = f"**{prose(title(gate), 200)}**"
+    if decision is None:
+        return f"{said}."
+    took = (
+        f"{said}, on {_when(decision.at)}, {_span((decision.at - gate.asked_at).total_seconds())} after it was asked."
+    )
+    words = _words(gate)
+    waived = "Nobody else is left with the role, so the rule on authors was waived." if decision.waived else ""
+    return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
+
+
+def _consequence(gate: Gate) -> str:
+    if gate.name in SLICED and gate.state in {GateState.rejected, GateState.expired}:
+        return "The model is asked no more; the review ends with what there is."
+    if _goes_on_without(gate):
+        return "The run goes on without changing these files."
+    match gate.state:
+        case GateState.rejected:
+            return f"The run ends here. {_begins_anew(gate)} begins a new one."
+        case GateState.expired:
+            return f"The run ends here. {_again(gate)} asks again."
+        case _:
+            return ""
+
+
+def _why_void(gate: Gate) -> str:
+    return prose(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
+
+
+def _goes_on_without(gate: Gate) -> bool:
+    is_refused = gate.state in {GateState.rejected, GateState.expired}
+    return gate.name == "protected_paths" and gate.request.on_issue and is_refused
+
+
+def _again(gate: Gate) -> str:
+    """What begins a run anew that asks this."""
+    return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
+
+
+def _begins_anew(gate: Gate) -> str:
+    return _again(gate) if gate.request.on_issue else f"A push, or {_again(gate)},"
+
+
+_VOIDED = {
+    "superseded": "a newer push or run took over, and asks anew what it needs to know",
+    "closed": "it was closed on GitHub",
+    "aborted": "a person stopped the run",
+    "paused": "a person paused Forge here",
+    "access_lost": "Forge lost access to the repository",
+    "settled": "what it asked about is settled otherwise",
+    "ended": "another gate ended the run",
+}
+
+
+def _options(gate: Gate) -> str:
+    rows = [f"| {code(option.command)} | {prose(option.effect, 300)} |" for option in gate.request.options]
+    return "\n".join(["| answer | what it does |", "| --- | --- |", *rows])
+
+
+def _who(gate: Gate) -> str:
+    request = gate.request
+    left_out = [
+        *(["who wrote the change"] if request.not_author else []),
+        *(["who asked for it"] if request.not_requester else []),
+    ]
+    but = f", but not {' or '.join(left_out)}" if left_out else ""
+    told = f", and {', '.join(map(code, request.escalate))} {_are(request.escalate)} told" if request.escalate else ""
+    passed = f" {code(gate.delegate)} was asked to decide." if gate.delegate else ""
+    void = "Closing the issue makes it void." if request.on_issue else "A push makes it void."
+    return (
+        f"**Who decides:** anybody with the role {request.role} or above{but}; GitHub is asked at that moment."
+        f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}. {void}"
+    )
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _cost(spent: int) -> str:
+    return f"<sub>Spent by this run so far: {shown(spent)}.</sub>"
+
+
+def _words(gate: Gate) -> str:
+    return prose(gate.decision.words, 1000) if gate.decision is not None else ""
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _span(seconds: float) -> str:
+    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = round(seconds / size)
+            return f"{count} {name}{'' if count == 1 else 's'}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,86 @@
+"""Every text Forge writes about ``.github/forge-memory.md``, in one place."""
+
+from collections.abc import Sequence
+
+from domain.config.mistakes import Mistake, counted, table
+from domain.memories.memory_file import PATH, Entry
+from domain.text.escaping import prose, visible
+from domain.text.redaction import outgoing
+from messages.review import CheckText
+
+_SHOWN = 40  # entries of each kind in the summary
+_LATER = "What this pull request says is remembered once it is on the default branch, and not before."
+
+
+def broken(mistakes: Sequence[Mistake]) -> CheckText:
+    """The check of a version with mistakes."""
+    return CheckText(
+        f"{counted(mistakes)} in {PATH}",
+        f"`{PATH}`\n\n{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
+        "Merged like this, nothing of the file would be taken over and what its last valid version said would stay.",
+    )
+
+
+def valid(entries: Sequence[Entry], added: Sequence[Entry], gone: Sequence[str], removed: bool) -> CheckText:
+    """The check of a version without mistakes, or of its removal.
+
+    :param added: what is not remembered from the file now.
+    :param gone: what the file would not say any more.
+    """
+    head = f"`{PATH}` is removed." if removed else f"`{PATH}` says {_count(len(entries))}."
+    parts = [head, _list("New", [each.content for each in added]), _list("No longer there", gone), _LATER]
+    return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
+
+
+def not_taken(mistakes: Sequence[Mistake], last_valid: str | None) -> str:
+    """Says that a broken file on the default branch is put aside, why, and what stays.
+
+    :param last_valid: the commit of the version that holds; None if there never was a valid one.
+    """
+    first, others = mistakes[0], len(mistakes) - 1
+    more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
+    instead = (
+        "nothing of it is remembered"
+        if last_valid is None
+        else f"what its last valid version ({last_valid[:7]}) said stays"
+    )
+    return f"`{PATH}` on the default branch is not taken over, {instead}. Line {first.line}: {first.brief}{more}"
+
+
+def no_room(left_out: int, most: int) -> str:
+    """Says that bullets of a file without mistakes are not remembered, and what to do.
+
+    :param most: memories that may live in the repository.
+    """
+    return (
+        f"`{PATH}`: {_count(left_out)} left out, because as many are pinned here as may live (`memory.max`: {most:,}). "
+        "Make room with `/forge forget M-ID`, then change the file."
+    )
+
+
+def annotation(mistake: Mistake) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    return "Forge: memory", outgoing(visible(mistake.sentence))[:4000]
+
+
+def together(one: CheckText, other: CheckText) -> CheckText:
+    """Two files in one check."""
+    return CheckText(f"{one.title}; {other.title}"[:255], f"{one.summary}\n\n{other.summary}")
+
+
+def outcome(added: int, archived: int, kept: int, left_out: int) -> str:
+    """What became of a delivery."""
+    without = f", {left_out} left out" if left_out else ""
+    return f"{PATH}: {added} added, {archived} archived, {kept} as before{without}"
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
+
+
+def _list(title: str, texts: Sequence[str]) -> str:
+    if not texts:
+        return ""
+    rows = [f"- {prose(text, 300)}" for text in texts[:_SHOWN]]
+    left = len(texts) - len(rows)
+    return "\n".join([f"**{title}: {len(texts)}**", "", *rows, *([f"\nand {left} more"] if left else [])])

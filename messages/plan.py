@@ -1,0 +1,355 @@
+"""Every text about planning an issue: how far it is, the plan or the questions, and why there is none."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from domain.errors import ForgeError
+from domain.gates import Gate
+from domain.money import Refusal, shown
+from domain.runs.contracts import Holding
+from domain.runs.plan import Plan, Task, Weighed, in_order
+from domain.runs.run import Phase, ReasonCode
+from domain.text.escaping import code, prose
+from messages.review import reasons
+
+_SHOWN = 12  # files of a task, and areas, that are named
+_LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
+_ANEW = "`/forge plan` plans anew."
+
+
+class StepState(StrEnum):
+    """Where a step of planning stands."""
+
+    done = "done"
+    now = "now"
+    next = "next"
+
+
+def progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
+    """The comment while planning goes on; it is edited in place.
+
+    :param steps: what is done in which order, and where each step stands.
+    :param spent: micro-USD.
+    """
+    rows = [f"- [{'x' if state is StepState.done else ' '}] {prose(step, 200)}: {state.value}" for step, state in steps]
+    is_over = all(state is StepState.done for _, state in steps)
+    title, hint = (
+        ("Forge planned this issue", "") if is_over else ("Forge plans this issue", "`/forge cancel` stops it.")
+    )
+    return _joined([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
+
+
+def comment(weighed: Weighed, *, version: int, spent: int) -> str:
+    """The plan where only that was asked for; without its details if it would be longer than GitHub takes.
+
+    :param version: 1 for the first plan of this issue.
+    :param spent: what planning cost so far, in micro-USD.
+    """
+    end = [f"**Next:** {_NEXT} {_CHANGE}", _footer(spent)]
+    start = f"**{_named_plan(weighed, version)}**"
+    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], end)
+
+
+def folded(weighed: Weighed, *, version: int) -> str:
+    """The plan below how far its run is, to be opened by whoever wants to see it.
+
+    :param version: 1 for the first plan of this issue.
+    """
+    start = f"<details><summary>{_named_plan(weighed, version)}</summary>"
+    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], [_CHANGE, "</details>"])
+
+
+def asked(weighed: Weighed, *, version: int) -> str:
+    """The plan in the question whether it may be carried out, which names its risk and the reasons.
+
+    :param version: 1 for the first plan of this issue.
+    """
+    start = f"**{_named_plan(weighed, version)}**"
+    return _bounded([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [_CHANGE])
+
+
+def _bounded(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
+    """The text, or its outline where it would be longer than GitHub takes."""
+    text = _joined([*whole, *end])
+    return text if len(text) <= _LONGEST else _joined([*outline, *end])
+
+
+def _named_plan(weighed: Weighed, version: int) -> str:
+    return f"Plan for this issue, version {version} · risk {weighed.level.value}"
+
+
+def view(weighed: Weighed | None) -> str:
+    """The newest plan of an issue, in brief."""
+    if weighed is None:
+        return "There is no plan of this issue yet. `/forge plan` asks for one."
+    return _joined(["**The newest plan of this issue**", *_brief(weighed)])
+
+
+def questions(asked: Sequence[str], *, spent: int) -> str:
+    """What the planner has to know first."""
+    rows = [f"{number}. {prose(question, 400)}" for number, question in enumerate(asked, 1)]
+    return "\n\n".join(
+        [
+            "**Forge has questions before it can plan this issue**",
+            "The issue leaves open what is wanted, and a plan would be a guess.",
+            "\n".join(rows),
+            "**Next:** answer in a comment or in the issue itself, then write `/forge plan`.",
+            _footer(spent),
+        ]
+    )
+
+
+def no_model(missing: str = "") -> str:
+    """For an issue that cannot be planned, because no model can be asked.
+
+    :param missing: what exactly is missing, one sentence.
+    """
+    return (
+        f"**Not planned: no model can be asked.** {prose(missing) or 'No key of a provider is set.'}\n\n"
+        "**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts "
+        "it; `forge doctor` tells whether it works. Then write `/forge plan`."
+    )
+
+
+def closed() -> str:
+    """For a closed issue."""
+    return "**Not planned: this issue is closed.** Reopen it and write `/forge plan` if it should be planned."
+
+
+def stopped(why: ReasonCode, *, spent: int) -> str:
+    """For a run that something else put an end to before there was a plan."""
+    return f"**This run was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
+
+
+def not_let_on(gate: Gate, *, spent: int) -> str:
+    """For a run that people did not let leave a phase.
+
+    :param gate: of the repository's own, at which they said so.
+    """
+    decision = gate.decision
+    by = decision.by_login if decision is not None else ""
+    why = f"{code(by)} rejected {code(gate.name)}" if by else f"nobody answered {code(gate.name)} in time"
+    kept = "Nothing was changed." if gate.request.phase is Phase.planning else "Its draft pull request stays as it is."
+    return f"**This run was stopped:** {why}. {kept} `/forge run` begins anew.\n\n{_footer(spent)}"
+
+
+def failed(error: ForgeError, run_id: str, *, spent: int) -> str:
+    """For a run that could not be finished."""
+    advice = prose(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
+    return (
+        f"**Forge could not finish its work on this issue**\n\n**What happened:** {prose(error.message)}\n\n"
+        f"**What to do:** {advice}\n\nRun {code(run_id)}.\n\n{_footer(spent)}"
+    )
+
+
+def stuck(why: str, *, spent: int) -> str:
+    """For a run whose agent does not get on.
+
+    :param why: one sentence.
+    """
+    return (
+        f"**Forge does not get on with this issue.** {prose(why)}\n\n"
+        "**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is "
+        f"wanted, or asks for less at once, is easier.\n\n{_footer(spent)}"
+    )
+
+
+def waits_for_contracts(held: Sequence[Holding]) -> str:
+    """What the comment says below the progress while other runs change the same contracts.
+
+    :param held: what they hold.
+    """
+    return f"**Waiting for other runs:** {_holders(held)}. This one goes on by itself once that work is over."
+
+
+def contracts_held(held: Sequence[Holding], *, spent: int) -> str:
+    """For a run that waited too long for contracts, because others change them.
+
+    :param held: what others hold.
+    """
+    return (
+        f"**Not begun after a day of waiting:** {_holders(held)}. Two runs never change the same contract at once.\n\n"
+        f"**What to do:** write `/forge run` once that work is over.\n\n{_footer(spent)}"
+    )
+
+
+def contracts_gone(names: Sequence[str]) -> tuple[str, str]:
+    """What happened, and what to do, where contracts were lost between the last look and the push."""
+    return (
+        f"Another run took the lock on {', '.join(names)} before this change was pushed, so it was not pushed.",
+        "Write /forge run once that run is through.",
+    )
+
+
+def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
+    """For a run that held contracts, was not heard of for too long, and lost them to another.
+
+    :param contracts: their names.
+    """
+    return (
+        f"**This run was stopped: another run took {_named(contracts)}** while it was not heard of. What it made "
+        "stays as it is, and nothing more is pushed.\n\n"
+        "**What to do:** write `/forge run` to have it done anew on what the other run made of it."
+        f"\n\n{_footer(spent)}"
+    )
+
+
+def nothing_granted(paths: Sequence[str], *, spent: int) -> str:
+    """For a plan of which nothing is left, because nobody let agents change protected files.
+
+    :param paths: those files.
+    """
+    return (
+        f"**Nothing was changed:** the plan changes protected files only ({_places(paths)}), and nobody let Forge "
+        "change them.\n\n**What to do:** change them by hand, or write `/forge run` to be asked again."
+        f"\n\n{_footer(spent)}"
+    )
+
+
+def refused(refusal: Refusal, *, spent: int) -> str:
+    """For planning that a budget, a breaker or a guard stopped."""
+    asks = f" A person decides at {code(refusal.gate)}." if refusal.gate else ""
+    advice = prose(refusal.advice) or _ANEW
+    return (
+        f"**This run was stopped by a limit.** {prose(refusal.message)}\n\n"
+        f"**What to do:** {advice}{asks}\n\n{_footer(spent)}"
+    )
+
+
+_NEXT = (
+    "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and asks for an "
+    "approval first where the risk is high."
+)
+_CHANGE = "To change it, reply in a comment and write the command again: that makes a new version."
+
+_STOPPED = {
+    ReasonCode.superseded: "a newer run of this issue took over",
+    ReasonCode.closed: "the issue was closed",
+    ReasonCode.aborted: "a person stopped it",
+    ReasonCode.paused: "a person paused Forge in this repository",
+    ReasonCode.access_lost: "Forge lost access to the repository",
+    ReasonCode.commit_gone: "the commit it looked at is gone",
+    ReasonCode.gate_rejected: "a person rejected the plan",
+    ReasonCode.gate_timeout: "nobody answered in time, which counts as a rejection",
+}
+_NOW = {
+    ReasonCode.superseded: "See its comment.",
+    ReasonCode.aborted: "`/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.",
+    ReasonCode.closed: "Reopen it and write `/forge plan` to plan it anew.",
+    ReasonCode.paused: "After `/forge unpause`, `/forge plan` plans anew.",
+    ReasonCode.access_lost: "Once it is installed again, `/forge plan` plans anew.",
+    ReasonCode.gate_rejected: "Say in a comment what should be different, then write `/forge plan`.",
+}
+
+
+def _details(weighed: Weighed, *, with_risk: bool = True) -> list[str]:
+    plan = weighed.plan
+    return [
+        prose(plan.summary, 600),
+        _section("### Tasks", [_task(number, task) for number, task in enumerate(in_order(plan), 1)]),
+        _architecture(plan),
+        _decisions(plan),
+        f"{_risk(weighed)}\n\n{reasons(weighed.reasons)}" if with_risk else "",
+        _bounds(plan),
+    ]
+
+
+def _outline(weighed: Weighed) -> list[str]:
+    """The same, of bounded length whatever the planner wrote."""
+    summary, *rest = _brief(weighed)
+    return [
+        summary,
+        "The plan is too long for one comment: descriptions, files and decisions are left out here.",
+        *rest,
+    ]
+
+
+def _brief(weighed: Weighed) -> list[str]:
+    """The plan without descriptions, files and decisions."""
+    plan = weighed.plan
+    return [
+        prose(plan.summary, 600),
+        _section("### Tasks", [_entry(number, task) for number, task in enumerate(in_order(plan), 1)]),
+        f"{_risk(weighed)}\n\n{reasons([each.model_copy(update={'children': ()}) for each in weighed.reasons])}",
+        _bounds(plan),
+    ]
+
+
+def _risk(weighed: Weighed) -> str:
+    return f"### Risk: {weighed.level.value}"
+
+
+def _entry(number: int, task: Task) -> str:
+    after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
+    return f"{number}. **{task.id}** {prose(task.title, 120)}{after}"
+
+
+def _task(number: int, task: Task) -> str:
+    """An entry of the list, with its details below."""
+    indent = " " * len(f"{number}. ")
+    files = [f"{indent}- Files: {_places(task.files)}"] if task.files else []
+    return "\n".join(
+        [
+            _entry(number, task),
+            f"{indent}- {prose(task.description, 300)}",
+            f"{indent}- Done when: {prose(task.acceptance, 200)}",
+            *files,
+        ]
+    )
+
+
+def _architecture(plan: Plan) -> str:
+    parts = [(part.name, part.purpose) for part in plan.components]
+    parts += [(part.name, part.description) for part in plan.interfaces]
+    rows = [f"- {code(name, 80)}: {prose(text, 160)}" for name, text in parts[:_SHOWN]]
+    return _section("### Components and interfaces", rows, len(parts))
+
+
+def _decisions(plan: Plan) -> str:
+    rows = [f"- {prose(each.decision, 200)} Why: {prose(each.reason, 200)}" for each in plan.decisions[:_SHOWN]]
+    return _section("### Decisions", rows, len(plan.decisions))
+
+
+def _section(heading: str, rows: Sequence[str], count: int = 0) -> str:
+    """A list under a heading, of ``count`` entries in all; nothing where there is none."""
+    more = [f"- and {count - len(rows)} more"] if count > len(rows) else []
+    return "\n".join([heading, "", *rows, *more]) if rows else ""
+
+
+def _bounds(plan: Plan) -> str:
+    rows = [f"- May change: {_places(plan.allowed_areas)}"]
+    if plan.forbidden_areas:
+        rows.append(f"- Stays as it is: {_places(plan.forbidden_areas)}")
+    if plan.contracts:
+        rows.append(f"- Changes contracts: {_places(plan.contracts)}")
+    rows.append(f"- Estimate: about {plan.estimate.lines:,} changed lines, {plan.estimate.minutes:,} minutes of work")
+    return _section("### Bounds", rows)
+
+
+def _places(places: Sequence[str]) -> str:
+    more = [f"{len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
+    return ", ".join([*(code(place, 100) for place in places[:_SHOWN]), *more])
+
+
+def _named(contracts: Sequence[str]) -> str:
+    return f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
+
+
+def _holders(held: Sequence[Holding]) -> str:
+    """Which contracts other runs hold, and which runs."""
+    return "; ".join(f"the contract {code(each.contract, 100)} is held by {_holder(each)}" for each in held[:_SHOWN])
+
+
+def _holder(holding: Holding) -> str:
+    if holding.number is None:
+        return "another run"
+    shown_in = "" if holding.pull_request is None else f", which proposed #{holding.pull_request}"
+    return f"the run of #{holding.number}{shown_in}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _footer(spent: int, words: str = "") -> str:
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"

@@ -1,0 +1,480 @@
+"""Every text by which the result of an issue's run reaches people: commits, the pull request, and how far it is."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.money import shown
+from domain.runs.next_step import Bounce, Reviewed
+from domain.runs.plan import Plan, Task, Weighed
+from domain.runs.run import Phase
+from domain.text.escaping import code, prose, visible
+from domain.text.redaction import outgoing
+from domain.verdicts import Reason
+from messages.automation import FIXED_BY
+from messages.plan import StepState
+
+TASK = "Forge-Task"
+"""The trailer that names the task a commit is for."""
+
+LONGEST_TITLE = 256  # characters GitHub takes
+LONGEST_SUBJECT = 72
+LONGEST_BODY = 65_536
+_LONGEST = 60_000  # of a description that is written anew: what it came to needs room, too
+_WIDTH = 72
+_MENDED = 20
+_LEFT = 10
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What became of a task.
+
+    :param done: what the implementer says it did; empty if it did nothing.
+    :param not_done: why the task, or a part of it, was not done; empty if it was.
+    """
+
+    task: Task
+    done: str = ""
+    not_done: str = ""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """All that the description of a pull request says.
+
+    :param issue: number of the issue it closes.
+    :param work: of every task of the plan, in order.
+    :param tests: paths of tests that were added.
+    :param conditions: those under which people approved, in their words.
+    """
+
+    issue: int
+    weighed: Weighed
+    work: Sequence[TaskReport]
+    tests: Sequence[str]
+    model: str
+    conditions: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the run of an issue is.
+
+    :param approval: None if nobody has to approve the plan.
+    :param done: tasks of which the work is over.
+    :param tasks: how many there are; 0 before there is a plan.
+    :param number: of the pull request, once there is one.
+    :param bounces: how often the change was sent back to be mended.
+    """
+
+    planning: StepState = StepState.now
+    approval: StepState | None = None
+    implementation: StepState = StepState.next
+    done: int = 0
+    tasks: int = 0
+    pull_request: StepState = StepState.next
+    number: int | None = None
+    review: StepState = StepState.next
+    testing: StepState = StepState.next
+    bounces: int = 0
+
+
+# --- the pull request ----------------------------------------------------------------------------------------
+
+
+def title(issue: int, issue_title: str, plan: Plan) -> str:
+    """The title of the pull request, of at most 256 characters, in which nothing acts.
+
+    It names the change: as the plan does, or its only task. The issue's own title, which names the fault, comes last.
+    It is no Markdown, and becomes the subject of the commit where the pull request is squashed.
+    """
+    only_task = plan.tasks[0].title if len(plan.tasks) == 1 else ""
+    headlines = (_headline(each, LONGEST_TITLE) for each in (plan.title, only_task, issue_title))
+    return next(filter(None, headlines), f"Work on issue {issue}")
+
+
+def body(proposed: Proposed, marker: str) -> str:
+    """The description of the pull request, which closes this issue and no other; outlined where it is too long.
+
+    :param marker: by which Forge knows it again; the last line.
+    """
+    whole = _body(proposed, marker, _WHOLE)
+    return whole if len(whole) <= _LONGEST else _body(proposed, marker, _OUTLINE)
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How much is said, in characters of each text and in entries of each list."""
+
+    summary: int
+    title: int
+    words: int  # 0: what was done is left out
+    reason: int
+    rows: int
+    note: str = ""
+
+
+_WHOLE = _Size(summary=600, title=120, words=600, reason=300, rows=20)
+_OUTLINE = _Size(
+    summary=300,
+    title=80,
+    words=0,
+    reason=100,
+    rows=8,
+    note="This is too long for one description: what was done in each task, decisions and more are left out here. "
+    "The commits say it.",
+)
+
+
+def _body(proposed: Proposed, marker: str, size: _Size) -> str:
+    weighed = proposed.weighed
+    parts = [
+        f"Closes #{proposed.issue}",
+        _said(weighed.plan.summary, size.summary),
+        size.note,
+        _list("### What was done", [_worked(each, size) for each in proposed.work]),
+        _list("### Conditions of people", [_said(each, size.reason) for each in proposed.conditions], size.rows),
+        _decisions(weighed, size) if size.words else "",
+        _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
+        _list("### Tests added", [_quoted(path, 100) for path in proposed.tests] or ["none"], size.rows),
+        _result(["The review and the tests of this change are on their way: see the checks below."]),
+        f"<sub>Model: {_quoted(proposed.model, 80)}. {_ASK}</sub>",
+        marker,
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+_BEGIN, _END = "<!-- result -->", "<!-- /result -->"
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What the review and the tests of a proposed change came to.
+
+    :param left: findings of the review that stand, as ``path:line rule``.
+    :param tests: the title of the check of the tests; empty if there is none.
+    :param coverage: share of the added lines that the tests run, from 0 to 1; None where it was not measured.
+    :param bounces: how often the change was mended.
+    :param conditions: those under which people let it go on since it was proposed, in their words.
+    """
+
+    left: Sequence[str]
+    tests: str
+    coverage: float | None
+    bounces: int
+    conditions: Sequence[str] = ()
+
+
+def with_result(body: str, proved: Proved, spent: int) -> str | None:
+    """The description with what the change came to; None if a person took the place for it out, or left no room.
+
+    Everything else in it stays as people left it.
+    """
+    start, end = body.find(_BEGIN), body.find(_END)
+    if not 0 <= start < end:
+        return None
+    covered = "" if proved.coverage is None else f"; {proved.coverage:.0%} of the added lines are run by them"
+    rows = [
+        f"Tests: {_said(proved.tests, 200)}{covered}" if proved.tests else "Tests: not run",
+        *(f"The review left: {_quoted(each, 200)}" for each in proved.left[:_LEFT]),
+    ]
+    if not proved.left:
+        rows.append("The review left nothing open.")
+    if len(proved.left) > _LEFT:
+        rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
+    if proved.bounces:
+        rows.append(f"The change needed {_fixes(proved.bounces)}.")
+    rows += [f"On the condition of a person: {_said(each, _WHOLE.reason)}" for each in proved.conditions]
+    rows.append(f"Spent by the run in all: {shown(spent)}.")
+    whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
+    return whole if len(whole) <= LONGEST_BODY else None
+
+
+def _result(rows: Sequence[str]) -> str:
+    return f"{_BEGIN}\n{_list('### Review and tests', rows)}\n{_END}"
+
+
+def _worked(worked: TaskReport, size: _Size) -> str:
+    mark = " " if worked.not_done else "x"
+    rows = [f"[{mark}] **{worked.task.id}** {_said(worked.task.title, size.title)}"]
+    if worked.done and size.words:
+        rows.append(f"  - Done: {_said(worked.done, size.words)}")
+    if worked.not_done:
+        rows.append(f"  - Not done: {_said(worked.not_done, size.reason)}")
+    return "\n".join(rows)
+
+
+def _decisions(weighed: Weighed, size: _Size) -> str:
+    decisions = weighed.plan.decisions
+    rows = [f"{_said(each.decision, size.reason)} Why: {_said(each.reason, size.reason)}" for each in decisions]
+    return _list("### Decisions", rows, size.rows)
+
+
+def _reasons(tree: Sequence[Reason], size: _Size) -> Sequence[str]:
+    """The reasons, each with what led to it below; in an outline without that."""
+    return [
+        "\n".join(
+            [
+                _said(reason.text, size.reason),
+                *(f"  - {_said(child.text, size.reason)}" for child in reason.children[:10] if size.words),
+            ]
+        )
+        for reason in tree
+    ]
+
+
+def _list(heading: str, entries: Sequence[str], most: int | None = None) -> str:
+    """A list under a heading; nothing where there is none."""
+    listed = entries[:most]
+    more = [f"and {len(entries) - len(listed)} more"] if len(listed) < len(entries) else []
+    return "\n".join([heading, "", *(f"- {entry}" for entry in (*listed, *more))]) if entries else ""
+
+
+# --- commits -------------------------------------------------------------------------------------------------
+
+
+def commit_message(task: Task, run_id: str) -> str:
+    """The message of the commit for a task, in which nothing of a model's text acts.
+
+    A message is plain text to git and no Markdown to GitHub, so nothing in it can be made inert by backticks.
+    """
+    subject = _headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
+    paragraphs = [_plain(task.description, 1_000), f"Done when: {_plain(task.acceptance, 500)}"]
+    wrapped = [textwrap.fill(each, _WIDTH, break_long_words=False, break_on_hyphens=False) for each in paragraphs]
+    trailers = f"{FIXED_BY}: {run_id}\n{TASK}: {task.id}"
+    return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
+
+
+def mending_message(bounce: Bounce, run_id: str) -> str:
+    """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
+    subject = "Fix what the review found" if bounce.phase is Phase.review else "Fix failing tests"
+    rows = [_plain(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
+    more = [f"and {len(bounce.to_fix) - len(rows)} more"] if len(bounce.to_fix) > len(rows) else []
+    listed = "\n".join(f"- {row}" for row in (*rows, *more))
+    return "\n\n".join([subject, *([listed] if listed else []), f"{FIXED_BY}: {run_id}"]) + "\n"
+
+
+# --- how far it is -------------------------------------------------------------------------------------------
+
+
+def status(progress: Progress, spent: int) -> str:
+    """The comment on the issue while its run goes on; it is edited in place.
+
+    :param spent: micro-USD.
+    """
+    is_over = progress.testing is StepState.done
+    head = "Forge proposed a change for this issue" if is_over else "Forge works on this issue"
+    hint = "" if is_over else _ASK
+    return "\n\n".join([f"**{head}**", "\n".join(_phases(progress)), _footer(spent, hint)])
+
+
+def _phases(progress: Progress) -> Sequence[str]:
+    tasks = f", {progress.done} of {_tasks(progress.tasks)}" if progress.tasks else ""
+    number = f", #{progress.number}" if progress.number is not None else ""
+    phases = [("Planning", progress.planning, "")]
+    if progress.approval is not None:
+        phases.append(("Approval of the plan by a person", progress.approval, ""))
+    phases.append(("Implementation", progress.implementation, f"{tasks}{_mended(progress.bounces)}"))
+    phases.append(("Pull request", progress.pull_request, number))
+    phases.append(("Review", progress.review, ""))
+    phases.append(("Tests", progress.testing, ""))
+    return [
+        f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
+    ]
+
+
+def _mended(count: int) -> str:
+    return f", {_fixes(count)}" if count else ""
+
+
+def _fixes(count: int) -> str:
+    return "1 fix" if count == 1 else f"{count} fixes"
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
+
+
+# --- why it did not get there --------------------------------------------------------------------------------
+
+
+def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
+    """For a run in which no task changed a file."""
+    rows = [f"- **{each.task.id}** {_said(each.not_done, 300)}" for each in work if each.not_done]
+    parts = [
+        "**Nothing was changed, so there is no pull request.**",
+        "\n".join(rows),
+        f"**Next:** {_NOTHING_LEFT}",
+        _footer(spent),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def taken(number: int, *, spent: int) -> str:
+    """For a draft to whose branch a person pushed: it is theirs."""
+    return (
+        f"**Somebody pushed to the branch of #{number}, so it is theirs now.** Forge overwrites nothing and pushes no "
+        "more; the pull request is reviewed like any other.\n\n"
+        f"**Next:** go on there, and mark it ready for review once it is.\n\n{_footer(spent)}"
+    )
+
+
+def over(number: int, *, is_merged: bool, spent: int) -> str:
+    """For a draft that a person merged or closed while Forge still worked on it."""
+    if is_merged:
+        return f"**#{number} was merged**, so nothing is left to do.\n\n{_footer(spent)}"
+    return (
+        f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should be different, "
+        f"then write `/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def untested(number: int, *, spent: int) -> str:
+    """For a draft whose tests could not be run."""
+    return (
+        f"**#{number} stays a draft: it could not be tested.** Why, and what to do, stands in its check `Forge / test`."
+        "\n\n**Next:** see to that and write `/forge test` there, or have a person look at it and mark it ready for "
+        f"review.\n\n{_footer(spent)}"
+    )
+
+
+def given_up(number: int, *, spent: int) -> str:
+    """For a draft with faults that nobody wanted tried again."""
+    return (
+        f"**#{number} stays a draft:** what its review or its tests found is not mended.\n\n**Next:** go on there by "
+        "hand, or say in a comment here what should be different and write `/forge run`.\n\n"
+        f"{_footer(spent)}"
+    )
+
+
+def waits_for_review(number: int, reviewed: Reviewed) -> str:
+    """What the comment says below the progress while only a person can bring the review further; else nothing."""
+    if reviewed is Reviewed.person:
+        question = "has a question that only a person can answer. It is there."
+        return f"**Waiting for people:** the review of #{number} {question}"
+    if reviewed is Reviewed.broken:
+        again = "Write `/forge review` there to have it done again, or `/forge cancel` here to end the run."
+        return f"**Waiting for people:** the review of #{number} ended without a verdict. {again}"
+    return ""
+
+
+def branch_moved(branch: str, *, spent: int) -> str:
+    """For a branch of Forge's that somebody else moved or removed."""
+    return (
+        f"**Somebody changed the branch {code(branch)}, so Forge stopped pushing to it.** Forge overwrites nothing: "
+        "what was done since its last push is not on the branch.\n\n"
+        "**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write "
+        f"`/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def push_refused(branch: str, said: str, *, spent: int) -> str:
+    """For a push that GitHub does not take.
+
+    :param said: GitHub's reason in its own words.
+    """
+    return (
+        f"**GitHub did not take the branch {code(branch)}.** {_said(said, 500) or 'It did not say why.'}\n\n"
+        "**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets "
+        f"and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
+    )
+
+
+def names_taken(branch: str, tries: int) -> tuple[str, str]:
+    """What happened, and what to do, where others have all the names Forge would give its branch."""
+    return (
+        f"The branch {branch} exists, and so do {tries - 1} others with a number behind that name.",
+        "Delete the branches of that name that nobody needs, then write /forge run.",
+    )
+
+
+def taken_by(branch: str, number: int) -> tuple[str, str]:
+    """What happened, and what to do, where there is a pull request from the branch that the run did not open."""
+    return (
+        f"Pull request {number}, which this run did not open, proposes the branch {branch} already.",
+        f"Go on in pull request {number}, or close it and write /forge run.",
+    )
+
+
+def not_opened(branch: str, said: str) -> tuple[str, str]:
+    """What happened, and what to do, where GitHub does not take the pull request.
+
+    :param said: GitHub's reason.
+    """
+    return f"GitHub did not take a pull request from the branch {branch}: {said}", _BY_HAND
+
+
+# --- texts of others -----------------------------------------------------------------------------------------
+
+_ASK = "`/forge cancel` on the issue stops the run, `/forge cost` shows what it cost."
+
+_NOTHING_LEFT = (
+    "say in a comment what is missing, then write `/forge run`. If there is nothing left to do, close the issue."
+)
+_BY_HAND = (
+    "The branch is there: open the pull request by hand, or check that the repository takes pull requests and the App "
+    "may write them, then write /forge run."
+)
+
+_REFERENCE = r"(?=[\w./-]{0,80}[#＃]\d|GH-\d|https?://)"
+_CLOSES = re.compile(
+    rf"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing))(\s*:\s*|\s+){_REFERENCE}", re.IGNORECASE
+)
+_DEFUSED: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"[a-z][a-z0-9+.-]{0,20}://", re.IGNORECASE), ""),
+    (re.compile(r"([#＃@＠])(?=\w)"), r"\1 "),  # an issue, a mention, a command of a tracker
+    (re.compile(r"\bGH-(?=\d)", re.IGNORECASE), "GH "),
+    # https://docs.github.com/actions/managing-workflow-runs/skipping-workflow-runs and their like elsewhere
+    (re.compile(r"\[([^\[\]]{0,60}(?:skip|no[ _-]?ci)[^\[\]]{0,60})\]", re.IGNORECASE), r"(\1)"),
+    (re.compile(r"no_ci", re.IGNORECASE), "no ci"),
+    # Trailers: authors, sign-offs, changes, checks to skip, and Forge's own
+    (re.compile(r"\b((?:[a-z]{1,20}-){1,3}(?:by|checks|id|run|task))(?:\s*:)+", re.IGNORECASE), r"\1"),
+)
+# What git takes for a commit to be folded into another, and marks of lists and headings
+_LEADING = re.compile(r"(?:\s+|(?:fixup|squash|amend)!|[-–—:;,.#*>|~=•!]+(?:\s+|$))+", re.IGNORECASE)
+_TRAILING = " -–—:;,./\\|"
+
+
+def _said(text: str, limit: int) -> str:
+    """What a model or a person wrote, as Markdown in which nothing acts.
+
+    A squash makes the description a commit's message, where code closes issues, too: so no closing word is left
+    before an issue, wherever it stands.
+    """
+    return prose(_unclosing(_flat(text, limit)), limit)
+
+
+def _quoted(text: str, limit: int) -> str:
+    return code(_unclosing(_flat(text, limit)), limit)
+
+
+def _plain(text: str, limit: int) -> str:
+    """The same for a place where there is no Markdown to make it inert."""
+    plain = _unclosing(_flat(text, limit))
+    for pattern, instead in _DEFUSED:
+        plain = pattern.sub(instead, plain)
+    return _cut(plain, limit)
+
+
+def _headline(text: str, limit: int) -> str:
+    """One line without what does not belong at its ends; empty if nothing is left."""
+    line = _LEADING.sub("", f" {_plain(text, 2 * limit)}", count=1)
+    return _cut(line.rstrip(_TRAILING), limit)
+
+
+def _flat(text: str, limit: int) -> str:
+    return outgoing(" ".join(visible(text[: 8 * limit + 4_000]).split()))
+
+
+def _unclosing(text: str) -> str:
+    return _CLOSES.sub(r"\1\2issue ", text)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _footer(spent: int, words: str = "") -> str:
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"

@@ -1,0 +1,473 @@
+"""Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from domain.errors import ForgeError
+from domain.money import shown
+from domain.review.changes import NotLookedAt
+from domain.review.findings import Finding, Layer, Severity
+from domain.review.inline_comments import Remark
+from domain.review.review import Decision, LayerReport, Review
+from domain.runs.run import REVIEW_CHECK, ReasonCode
+from domain.text.escaping import code, link, place, prose, suggestion
+from domain.verdicts import Reason
+from messages.memory import held_back, unseconded
+
+CHECK_NAME = REVIEW_CHECK
+LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
+SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
+SHOWN_IN_DETAILS = 400
+
+_ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
+
+
+@dataclass(frozen=True)
+class CheckText:
+    """What a check run says: its title, its summary and its details, the latter two in Markdown."""
+
+    title: str
+    summary: str
+    text: str = ""
+
+
+def queued() -> CheckText:
+    return CheckText("Waiting to be reviewed", "The review starts as soon as a worker is free.")
+
+
+def progress(doing: str) -> CheckText:
+    return CheckText(doing, f"{doing}. This check is updated as the review goes on.")
+
+
+def paused(by: str) -> CheckText:
+    return CheckText(
+        "Paused",
+        f"{code(by)} told Forge to stop in this repository, so this head was not looked at.\n\n"
+        "**Next:** an admin writes `/forge unpause`, then `/forge review`.",
+    )
+
+
+def excluded(reason: str, problem: str | None = None) -> CheckText:
+    return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
+
+
+def queued_for_merge(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:
+    """For the temporary head of a merge queue."""
+    if is_excluded:
+        what = f"Head {code(head_sha[:7])} of pull request {number} is left out of reviews here; see its check."
+        return CheckText("Not reviewed", what)
+    if review is None:
+        what = f"Head {code(head_sha[:7])} of pull request {number} has no finished review."
+        return CheckText("Not reviewed", f"{what} Take it out of the queue and let the review finish first.")
+    return CheckText(
+        _title(review), f"The verdict of head {code(head_sha[:7])} of pull request {number}; see its check."
+    )
+
+
+def same_head(number: int, own: CheckText) -> CheckText:
+    """For a check that would pass, while another pull request with the same head does not."""
+    why = (
+        f"This head is also that of #{number}, whose review has not passed, and a check counts for every pull request "
+        "of its head.\n\n**Next:** settle that one, then press **Review again** here."
+    )
+    return CheckText(f"Held back by #{number}", f"{why}\n\n{own.summary}", own.text)
+
+
+def over_quota(reason: str) -> CheckText:
+    return CheckText(
+        "Too many reviews",
+        f"{prose(reason)}, so this head was not looked at.\n\n"
+        "**Next:** press **Review again** when you want it reviewed.",
+    )
+
+
+def cancelled(reason: ReasonCode) -> CheckText:
+    """For a run that something else put an end to."""
+    match reason:
+        case ReasonCode.closed:
+            return CheckText("Pull request closed", "The pull request was closed before the review was finished.")
+        case ReasonCode.access_lost:
+            return CheckText("Ended", "Forge was uninstalled or suspended here before the review was finished.")
+        case ReasonCode.aborted:
+            return CheckText(
+                "Stopped", "A person stopped the review with `/forge cancel`. `/forge review full` redoes it."
+            )
+        case ReasonCode.paused:
+            return CheckText("Paused", "A person paused Forge in this repository. `/forge unpause` lets it go on.")
+        case _:
+            return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
+
+
+def retargeted(base: str) -> CheckText:
+    """For the check of a verdict on a merge into another branch than the one the pull request goes into now."""
+    return CheckText(
+        "Another base now",
+        f"The pull request goes into {code(base)} now, so this verdict holds no more. That of the new base is in a "
+        "check of its own.",
+    )
+
+
+def failed(error: ForgeError, run_id: str) -> CheckText:
+    """For a run that could not be finished. This is never an approval."""
+    advice = prose(error.advice) or "Press **Review again**; if it happens again, ask whoever operates Forge."
+    return CheckText(
+        "The review could not be finished",
+        f"**What happened:** {prose(error.message)}\n\n**What to do:** {advice}\n\nRun {code(run_id)}. "
+        "Nothing about this head was approved.",
+    )
+
+
+def outcome(
+    review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None, gates: str = ""
+) -> CheckText:
+    """The finished check run.
+
+    :param posted: the findings that the pull-request review carries as inline comments.
+    :param posted_before: how many findings an earlier review of this pull request already carries.
+    :param problem: what is wrong with the repository's configuration.
+    :param gates: the section on what people were asked.
+    """
+    inline = {finding.id for finding in posted}
+    parts = [
+        *_warning(problem),
+        _verdict(review),
+        gates,
+        _findings_table(review, inline, posted_before),
+        _in_history(review),
+        _dismissed(review),
+        held_back(review.held),
+        unseconded(review.unseconded),
+        _risk(review),
+        _layers(review),
+        _not_looked_at(review),
+        _footer(review),
+    ]
+    return CheckText(_title(review), "\n\n".join(part for part in parts if part), _details(review))
+
+
+def review_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
+    """The body of the pull-request review."""
+    others = len(review.findings) - len(posted) - posted_before
+    lines = [f"**{_title(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
+    if others > 0:
+        lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
+    if posted_before > 0:
+        lines.append(f"{_count(posted_before, 'finding')} from an earlier push, already commented, not repeated.")
+    return "\n\n".join([" ".join(lines), marker])
+
+
+def unposted(error: ForgeError) -> str:
+    """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
+    return f"The comments could not be posted, so the findings are only here. {error}"
+
+
+def unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
+    """The body when GitHub refuses the positions of the comments: nothing is lost, it is listed instead."""
+    listed = "\n".join(_bullet(finding) for finding in posted)
+    head = f"**{_title(review)}.** GitHub did not accept the position of a comment, so the findings are listed here."
+    return f"{head}\n\n{listed}\n\n{marker}"
+
+
+def comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
+    """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several of one rule.
+
+    :param remark: the first is where the comment stands.
+    :param gone: names of those that are not there any more.
+    """
+    first, others = remark[0], remark[1:]
+    kind = f"{_ICONS[first.severity]} **{first.severity.value.capitalize()}** · {first.category.value}"
+    if not others:
+        offered = suggestion(first.fix.replacement) if first.fix is not None else ""
+        parts = [kind, prose(first.message, 1500), offered, _about(first), _disagree("`/forge dismiss why`")]
+    else:
+        said = prose(first.message, 1500) + (_GONE_HERE if first.id in gone else "")
+        ways = "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
+        parts = [f"{kind} · {len(remark)} places", said, _elsewhere(remark, gone), _about(first), _disagree(ways)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def no_longer(remark: Sequence[Finding], head_sha: str) -> str:
+    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
+    names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
+    more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
+    what = f"{prose(remark[0].message, 300)}\n\n<sub>{names}{more} · {_rule(remark[0])}</sub>"
+    return f"{NO_LONGER} ({code(head_sha[:7])}).\n\n{what}"
+
+
+def as_said(remark: Remark, body: str) -> Remark:
+    """The findings of a comment in the order in which it says them: it stands at the first, wherever that moved.
+
+    :param body: what the comment says now.
+    """
+
+    def order(finding: Finding) -> tuple[bool, int]:
+        at = body.find(finding.id)
+        return f"<sub>{finding.id}" not in body, at if at >= 0 else len(body)
+
+    return tuple(sorted(remark, key=order))
+
+
+def without_lines(body: str) -> list[str]:
+    """The words of a comment without the lines of its places, which every push may move."""
+    return _LINES.sub("", body).split()
+
+
+_LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
+NO_LONGER = "**No longer applies**"
+SHOWN_IN_COMMENT = 30  # places that one comment lists
+_GONE_HERE = " *(no longer here)*"
+
+
+def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
+    """The places of a comment beside its own, each with what differs there."""
+    rows = [
+        f"- {place(each.where)} {each.id}{_differing(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
+        for each in remark[1:SHOWN_IN_COMMENT]
+    ]
+    left = len(remark) - 1 - len(rows)
+    more = [f"- and {left} more, listed in the check `{CHECK_NAME}`"] if left > 0 else []
+    return "\n".join(["Also here:", "", *rows, *more])
+
+
+def _differing(finding: Finding, first: Finding) -> str:
+    """The first sentence, where it is another: the rest of it says the same of each."""
+    return "" if finding.message == first.message else f": {prose(finding.message.partition('. ')[0], 160)}"
+
+
+def _about(finding: Finding) -> str:
+    return f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>"
+
+
+def _disagree(ways: str) -> str:
+    return f"<sub>Not a problem? Reply {ways}.</sub>"
+
+
+def annotation(finding: Finding) -> tuple[str, str]:
+    """Title and message of an annotation; GitHub shows them as plain text."""
+    message = " ".join(finding.message.split())
+    return f"{finding.severity.value.capitalize()}: {finding.rule} ({finding.id})"[:255], message[:4000]
+
+
+def reasons(tree: Sequence[Reason], depth: int = 0) -> str:
+    """A tree of reasons as a nested list."""
+    lines: list[str] = []
+    for reason in tree:
+        lines.append(f"{'  ' * depth}- {prose(reason.text)}")
+        if reason.children:
+            lines.append(reasons(reason.children[:20], depth + 1))
+    return "\n".join(lines)
+
+
+def _warning(problem: str | None) -> list[str]:
+    return [] if problem is None else [f"⚠️ {prose(problem)}"]
+
+
+def _title(review: Review) -> str:
+    blocking = sum(finding.severity.rank >= Severity.error.rank for finding in review.findings)
+    if review.decision is Decision.request_changes:
+        return f"Changes requested: {_count(blocking, 'finding')} to fix"
+    if review.decision is Decision.require_human:
+        return _asking(review)
+    if review.decision is Decision.unread:
+        nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
+        return (
+            f"{_count(len(review.findings), 'remark')}, and {nobody}" if review.findings else f"Not approved: {nobody}"
+        )
+    if any(reason.code == "gate.approved" for reason in review.reasons):
+        return (
+            f"Approved by a person, with {_count(len(review.findings), 'finding')}" if review.findings else _BY_PERSON
+        )
+    if review.findings:
+        return f"Approved, with {_count(len(review.findings), 'remark')}"
+    return "Approved: nothing to say"
+
+
+_BY_PERSON = "Approved by a person: nothing else to say"
+
+
+def _asking(review: Review) -> str:
+    codes = {reason.code for reason in review.reasons}
+    if "gate.rejected" in codes:
+        return "Rejected by a person"
+    if "gate.expired" in codes:
+        return "Nobody answered in time"
+    return "A person should look"
+
+
+def _verdict(review: Review) -> str:
+    return f"{reasons(review.reasons)}\n\n**Next:** {_next(review)}"
+
+
+_NEXT = {
+    "gate.rejected": "what was rejected is in the reason above. A push is reviewed anew.",
+    "gate.expired": "press **Review again** to ask again, or `/forge review full`.",
+    "credential.history": (
+        "revoke what is in the history, where it was issued; then have a person say so, as shown below."
+    ),
+    "tool.failed": "press **Review again**; if a tool keeps failing, ask whoever operates Forge.",
+    "findings.cut": (
+        "fix what is listed and push: then what was left out is listed. Or have a person review this change."
+    ),
+    "layer.missing": (
+        "have a person review this change. To let layers 1 and 2 be enough, "
+        "set `review: {model: never}` in `.github/forge.yml` on the default branch."
+    ),
+    "gate.unasked": "wait a moment: what was not asked while findings blocked is asked now.",
+    "gate.waiting": "somebody who may decides at the gate below: with its buttons, or with a comment.",
+}
+"""What to do about a reason, the first that applies."""
+
+
+def _next(review: Review) -> str:
+    codes = {reason.code for reason in review.reasons}
+    if review.decision is Decision.request_changes:
+        return "fix what is marked error or critical, and push. What was said already is not said again."
+    if todo := next((text for code, text in _NEXT.items() if code in codes), None):
+        return todo
+    if review.decision is Decision.require_human:
+        return "have a person with write access review this change."
+    if review.decision is Decision.unread:
+        return "have a person read what is named above; nothing was found in the rest." + _reader(review)
+    if "gate.approved" in codes and review.findings:
+        return "merge when you are ready, and keep the conditions. What was accepted stands below."
+    return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."
+
+
+def _reader(review: Review) -> str:
+    """Who could have read it; nothing where a model was asked, because why that did not is said with each file."""
+    asked = any(layer.layer is Layer.model and layer.tools for layer in review.layers) or review.read_by_model
+    if asked or any(each.by_model for each in review.not_looked_at):
+        return ""
+    return (
+        " With a model set up, or with a linter whose `paths` end in its suffix (`review.linters` in "
+        "`.github/forge.yml`), Forge reads it, too."
+    )
+
+
+def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
+    if not review.findings:
+        return ""
+    rows = [_row(finding, finding.id in inline) for finding in review.findings[:SHOWN_IN_SUMMARY]]
+    left = len(review.findings) - len(rows)
+    tail = [f"\n{_count(left, 'more finding')} in the details below."] if left > 0 else []
+    if posted_before:
+        tail.append(f"\n{_count(posted_before, 'finding')} already commented by an earlier review.")
+    head = ["### Findings", "", "| | where | what | rule |", "| --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows, *tail])
+
+
+def _in_history(review: Review) -> str:
+    """Credentials that a later push deleted."""
+    if not review.in_history:
+        return ""
+    rows = [
+        f"- {place(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
+        for f in review.in_history[:20]
+    ]
+    left = len(review.in_history) - len(rows)
+    intro = (
+        "A credential was in an earlier commit. Deleting the line takes it from nobody who has seen it, so revoke it. "
+        "A person with write access who is not the author then says so."
+    )
+    return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _dismissed(review: Review) -> str:
+    dismissed = (*review.dismissed, *review.in_history_dismissed)
+    if not dismissed:
+        return ""
+    rows = [f"- {place(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
+    left = len(dismissed) - len(rows)
+    intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
+    return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _row(finding: Finding, inline: bool) -> str:
+    where = place(finding.where) + (" 💬" if inline else "")
+    what = f"{prose(finding.message, 160)} <sub>{finding.id}</sub>"
+    return f"| {_ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {_rule(finding)} |"
+
+
+def _risk(review: Review) -> str:
+    head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
+    if not review.risk.parts:
+        return f"{head}\n\nSmall, and nothing in it stands out."
+    rows = [f"| +{part.points} | {prose(part.text)} |" for part in review.risk.parts]
+    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
+
+
+def _layers(review: Review) -> str:
+    head = ["### What ran", "", "| layer | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
+    rows = [row for layer in review.layers for row in _layer_rows(layer)]
+    return "\n".join([*head, *rows, *(["", prose(review.sandbox)] if review.sandbox else [])])
+
+
+def _layer_rows(layer: LayerReport) -> list[str]:
+    name = LAYERS[layer.layer]
+    rows = [
+        f"| {name} | {code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | "
+        f"{'⚠️ ' + prose(tool.problem, 200) if tool.problem else 'done'} |"
+        for tool in layer.tools
+    ]
+    if layer.missing is not None:
+        rows.append(f"| {name} | | | | ⚠️ {prose(layer.missing, 300)} |")
+    if layer.cut:
+        more = f"{_count(layer.cut, 'more finding')} left out: the gravest of each file and tool are kept"
+        rows.append(f"| {name} | | | | ⚠️ {more} |")
+    if layer.note is not None:
+        rows.append(f"| {name} | | | | {prose(layer.note, 300)} |")
+    return rows
+
+
+def _not_looked_at(review: Review) -> str:
+    """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
+    unread = [each for each in review.not_looked_at if each.by_model]
+    others = [each for each in review.not_looked_at if not each.by_model]
+    parts = (_listed("Not looked at", others), _listed("Not read by the model", unread))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _listed(title: str, entries: Sequence[NotLookedAt]) -> str:
+    if not entries:
+        return ""
+    rows = [f"- {code(entry.path)}: {prose(entry.reason)}" for entry in entries[:30]]
+    left = len(entries) - len(rows)
+    return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _footer(review: Review) -> str:
+    return (
+        f"<sub>{_count(review.files, 'file')}, +{review.additions} −{review.deletions}, "
+        f"{review.merge_base[:7]}…{review.head_sha[:7]} · {review.seconds:.1f} s · "
+        f"{_spending(review)}</sub>"
+    )
+
+
+def _spending(review: Review) -> str:
+    tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
+    if not tools:
+        return "no model was asked: 0 tokens, 0.00 USD"
+    return f"{sum(tool.tokens for tool in tools):,} tokens, {shown(sum(tool.cost for tool in tools))}"
+
+
+def _details(review: Review) -> str:
+    rest = review.findings[SHOWN_IN_SUMMARY:SHOWN_IN_DETAILS]
+    if not rest:
+        return ""
+    left = len(review.findings) - SHOWN_IN_SUMMARY - len(rest)
+    tail = [f"- and {left} more; `forge review` on a checkout lists them all"] if left > 0 else []
+    return "\n".join(["### More findings", "", *map(_bullet, rest), *tail])
+
+
+def _bullet(finding: Finding) -> str:
+    message = prose(finding.message, 200)
+    return f"- {_ICONS[finding.severity]} {place(finding.where)} {message} ({_rule(finding)}, {finding.id})"
+
+
+def _rule(finding: Finding) -> str:
+    return link(finding.rule, finding.help_url) if finding.help_url else code(finding.rule)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

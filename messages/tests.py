@@ -1,0 +1,363 @@
+"""Every text about a run of the tests: what was run and why, what failed and what it means, what to do next."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.errors import ForgeError
+from domain.runs.task_result import ToFix
+from domain.runs.testing import (
+    MOST_TOLD,
+    Analysis,
+    CommandResult,
+    DiffCoverage,
+    FailureClass,
+    Outcome,
+    TestCase,
+    TestRun,
+    Verdict,
+    verdict,
+)
+from domain.text.escaping import block, code, place, prose, visible
+from domain.text.redaction import outgoing
+from messages.review import CheckText
+
+CHECK_NAME = "Forge / test"
+
+_LONGEST = 60_000  # characters; GitHub takes 65,535
+_FAILURES = 40
+_FLAKY = 20
+_FILES = 20  # whose uncovered lines are named
+_RANGES = 12  # of them, per file
+_ANALYSES = 10
+_OUTPUT = 3_000  # characters of what a command printed at its end
+
+
+def queued() -> CheckText:
+    return CheckText("Waiting to be tested", "The tests start as soon as a worker is free.")
+
+
+def progress(doing: str) -> CheckText:
+    """While the tests run.
+
+    :param doing: a few words of Forge's own.
+    """
+    return CheckText(doing, f"{doing}. This check is updated as the tests go on.")
+
+
+def outcome(
+    run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False, weakened: Sequence[ToFix] = ()
+) -> CheckText:
+    """The finished check run.
+
+    :param analyses: what the failures mean, as far as anybody looked.
+    :param proposes: whether Forge goes on to write tests where there are none.
+    :param weakened: the tests that the change takes away.
+    """
+    came_to = verdict(run)
+    parts = [
+        _happened(run, came_to),
+        f"**Next:** {_next(run, came_to, analyses, proposes)}",
+        _failures(run),
+        _weakened(weakened),
+        _analyses(analyses),
+        _known(run),
+        _flaky(run),
+        _coverage(run),
+        _commands(run),
+    ]
+    return CheckText(_title(run, came_to), _joined(parts), _outputs(run))
+
+
+def given_up(error: ForgeError) -> CheckText:
+    """Where Forge itself did not get through."""
+    return CheckText(
+        "The tests could not be run",
+        f"**What happened:** {prose(str(error), 800)}\n\n**Next:** write `/forge test` to try again.",
+    )
+
+
+def cancelled() -> CheckText:
+    """Where nobody waits for the result any more: a push, a close, a person who stopped it."""
+    return CheckText(
+        "Not tested to the end",
+        "**What happened:** the tests were stopped, since something else began or ended here.\n\n"
+        "**Next:** write `/forge test` to test this head.",
+    )
+
+
+def paused(by: str) -> CheckText:
+    """Where Forge does nothing in the repository."""
+    return CheckText(
+        "Not tested: Forge is paused",
+        f"**What happened:** {code(by)} paused Forge in this repository.\n\n"
+        "**Next:** after `/forge unpause`, write `/forge test`.",
+    )
+
+
+# --- what happened and what to do --------------------------------------------------------------------------
+
+
+def _title(run: TestRun, came_to: Verdict) -> str:
+    match came_to:
+        case Verdict.not_run:
+            return "The tests could not be run"
+        case Verdict.no_tests:
+            return "No tests found"
+        case Verdict.failed if run.failures:
+            return f"{_count(len(run.failures), 'test')} failed"
+        case Verdict.failed:
+            return f"{_count(len(run.failed_commands), 'command')} failed"
+        case Verdict.passed:
+            return _passed(run)
+
+
+def _passed(run: TestRun) -> str:
+    if run.is_unconcerned:
+        return "Passed: no test concerns this change"
+    if not run.cases:
+        return "Tests passed (no report)"
+    ran = [case for case in run.cases if case.id in run.flaky or case.outcome is Outcome.passed]
+    skipped = sum(case.outcome is Outcome.skipped for case in run.cases)
+    parts = [
+        _count(len(ran), "test"),
+        f"{len(run.flaky)} of them flaky" if run.flaky else "",
+        f"{skipped:,} skipped" if skipped else "",
+        f"{len(run.known):,} {'fails' if len(run.known) == 1 else 'fail'} without this change, too"
+        if run.known
+        else "",
+    ]
+    return f"Passed: {', '.join(filter(None, parts))}"
+
+
+def _happened(run: TestRun, came_to: Verdict) -> str:
+    chosen = prose(run.selection, 800)
+    if came_to is Verdict.not_run:
+        return f"**What happened:** {prose(run.not_run, 800) or _not_told(run)}"
+    if came_to is Verdict.no_tests:
+        return "**What happened:** no tests were found in this repository, so nothing says whether this change works."
+    if came_to is Verdict.failed and not run.failures:
+        return f"**What happened:** {_ended(run.failed_commands[0])} {chosen}".rstrip()
+    return chosen
+
+
+def _not_told(run: TestRun) -> str:
+    """Why nobody knows whether the tests pass."""
+    if failed := next((each for each in run.commands if each.kind == "setup" and not each.succeeded), None):
+        return _ended(failed)
+    if unproven := next((each for each in run.test_commands if each.is_unproven), None):
+        return (
+            f"{code(unproven.line, 160)} ended with success but left no report that can be read, so nobody knows what "
+            f"it tested. {prose(unproven.report_problem, 160)}"
+        )
+    if run.skipped_all:
+        return f"all tests were skipped ({len(run.cases):,}), so nothing says whether this change works."
+    return "the tests could not be started."
+
+
+def _ended(command: CommandResult) -> str:
+    """How a command ended, and what is odd about it."""
+    name = code(command.line, 160)
+    if command.exit_status is None:
+        return f"{name} did not end by itself: it took too long or was stopped."
+    told = ", although its report says that all tests passed" if _claims_success(command) else ""
+    return f"{name} ended with exit status {command.exit_status}{told}."
+
+
+def _claims_success(command: CommandResult) -> bool:
+    return bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
+
+
+def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes: bool) -> str:
+    match came_to:
+        case Verdict.not_run if run.skipped_all:
+            return "see to it that tests which concern this change are carried out, then write `/forge test`."
+        case Verdict.not_run:
+            return (
+                "correct what is named above, then write `/forge test`. How to prepare a checkout is said in "
+                "`commands.setup` in `.github/forge.yml` on the default branch."
+            )
+        case Verdict.no_tests if proposes:
+            return (
+                "Forge proposes tests. If there are some, name their command in `commands.test` in `.github/forge.yml`."
+            )
+        case Verdict.no_tests:
+            return "add tests; if there are some, name their command in `commands.test` in `.github/forge.yml`."
+        case Verdict.failed if _is_only_environment(run, analyses):
+            return (
+                "give the tests what they lack, in `commands.setup` in `.github/forge.yml` on the default branch, "
+                "then write `/forge test`."
+            )
+        case Verdict.failed:
+            return "correct what failed and push. What a command printed stands in the details."
+        case Verdict.passed if run.known:
+            return (
+                "nothing has to be done for this change; the tests below that fail without it are to be mended apart."
+            )
+        case Verdict.passed if run.flaky:
+            return "nothing has to be done for this change; the flaky tests below fail now and then."
+        case Verdict.passed:
+            return "nothing." if not _uncovered(run) else "nothing has to be done; the lines below are not tested."
+
+
+def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
+    lacking = {each.test_id for each in analyses if each.failure_class is FailureClass.environment}
+    failures = run.failures[:MOST_TOLD]
+    return bool(failures) and all(case.id in lacking for case in failures)
+
+
+def _uncovered(run: TestRun) -> bool:
+    return run.diff_coverage is not None and bool(run.diff_coverage.uncovered)
+
+
+# --- sections ----------------------------------------------------------------------------------------------
+
+
+def _failures(run: TestRun) -> str:
+    rows = [
+        f"| {code(case.id, 120)} | {place(case.where, 120) if case.where else ''} | {prose(_message(case), 160)} |"
+        for case in run.failures[:_FAILURES]
+    ]
+    head = ["| test | where | what |", "| --- | --- | --- |"]
+    return _section("### Failures", [*head, *rows] if rows else [], len(run.failures) - len(rows))
+
+
+def _message(case: TestCase) -> str:
+    return case.message or visible(case.details).strip().partition("\n")[0] or "It does not say why."
+
+
+def _weakened(taken: Sequence[ToFix]) -> str:
+    rows = [f"- {place(_where(each), 160)}: {prose(each.message, 400)}" for each in taken[:_FILES]]
+    return _section("### Tests that were taken away", rows, len(taken) - len(rows))
+
+
+def _where(each: ToFix) -> str:
+    return f"{each.path}:{each.line}" if each.line else each.path
+
+
+_MEANS: Mapping[FailureClass, str] = {
+    FailureClass.real_bug: "a bug in the code or in the test",
+    FailureClass.flaky: "flaky",
+    FailureClass.environment: "the environment lacks something",
+}
+
+
+def _analyses(analyses: Sequence[Analysis]) -> str:
+    shown = sorted(analyses, key=lambda each: -each.confidence)[:_ANALYSES]
+    rows = [
+        f"- {code(each.test_id, 120)}: {_MEANS[each.failure_class]}, confidence {each.confidence:.0%}. "
+        f"{prose(each.root_cause, 300)}{_fix(each)}"
+        for each in shown
+    ]
+    return _section("### What it means", rows, len(analyses) - len(rows))
+
+
+def _fix(analysis: Analysis) -> str:
+    return f" **Suggested:** {prose(analysis.suggested_fix, 300)}" if analysis.suggested_fix else ""
+
+
+def _flaky(run: TestRun) -> str:
+    rows = [f"- {code(each, 160)}" for each in run.flaky[:_FLAKY]]
+    intro = ["These failed and passed when they were run again, on the same code.", ""]
+    return _section("### Flaky", [*intro, *rows] if rows else [], len(run.flaky) - len(rows))
+
+
+def _known(run: TestRun) -> str:
+    rows = [f"- {code(each, 160)}" for each in run.known[:_FLAKY]]
+    intro = ["These failed, and fail on the merge base as well, so they do not count against this change.", ""]
+    return _section("### Fails without this change, too", [*intro, *rows] if rows else [], len(run.known) - len(rows))
+
+
+def _coverage(run: TestRun) -> str:
+    rows: list[str] = []
+    if run.coverage is not None:
+        rows += [
+            f"- {name}: {covered:,} of {total:,} ({covered / total:.0%})"
+            for name, (covered, total) in (
+                ("Lines of the files measured", run.coverage.lines),
+                ("Branches", run.coverage.branches),
+                ("Functions", run.coverage.functions),
+            )
+            if total
+        ]
+    if run.diff_coverage is not None:
+        rows = [_diff(run.diff_coverage), *rows, *_uncovered_lines(run.diff_coverage)]
+    return _section("### Coverage", rows)
+
+
+def _diff(coverage: DiffCoverage) -> str:
+    if coverage.share is None:
+        return "- Lines this change adds: none of them was measured"
+    return f"- Lines this change adds: {coverage.covered:,} of {coverage.total:,} ({coverage.share:.0%})"
+
+
+def _uncovered_lines(coverage: DiffCoverage) -> list[str]:
+    files = list(coverage.uncovered.items())
+    rows = [f"- Not run in {code(path, 120)}: {ranges(lines)}" for path, lines in files[:_FILES]]
+    rows += [f"- Not measured: {code(path, 120)}" for path in coverage.unmeasured[:_FILES]]
+    left = max(len(files) - _FILES, 0) + max(len(coverage.unmeasured) - _FILES, 0)
+    return [*rows, f"- and {_count(left, 'more file')}"] if left else rows
+
+
+def ranges(lines: Sequence[int]) -> str:
+    """Line numbers for people: ``3–5, 9``.
+
+    :param lines: ascending.
+    """
+    spans: list[tuple[int, int]] = []
+    for line in lines:
+        if spans and line == spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], line
+        else:
+            spans.append((line, line))
+    shown = [f"{first}" if first == last else f"{first}–{last}" for first, last in spans[:_RANGES]]
+    more = [f"and {len(spans) - _RANGES} more places"] if len(spans) > _RANGES else []
+    return ", ".join([*shown, *more])
+
+
+def _commands(run: TestRun) -> str:
+    rows = [
+        f"| {command.kind} | {code(command.line, 160)} | {_status(command)} | {command.seconds:.1f} s |"
+        for command in run.commands[:_FLAKY]
+    ]
+    head = ["| | command | how it ended | time |", "| --- | --- | --- | --- |"]
+    return _section("### What ran", [*head, *rows] if rows else [], len(run.commands) - len(rows))
+
+
+def _status(command: CommandResult) -> str:
+    ended = "did not end by itself" if command.exit_status is None else f"exit status {command.exit_status}"
+    if command.is_excused:
+        ended += ", by tests only that are flaky or fail without this change"
+    if command.report_problem:
+        return f"{ended}; {prose(command.report_problem, 160)}"
+    if command.found_no_tests:
+        return f"{ended}; no tests"
+    if command.kind in {"test", "retry"}:
+        return f"{ended}; {_count(len(command.cases), 'test') if command.cases else 'no report'}"
+    return ended
+
+
+def _outputs(run: TestRun) -> str:
+    """The end of what the commands printed that did not succeed."""
+    failed = [command for command in run.commands if not command.succeeded and command.output]
+    parts = [f"### {code(each.line, 160)}\n\n{block(outgoing(visible(each.output))[-_OUTPUT:])}" for each in failed[:8]]
+    return _joined(parts)
+
+
+def _section(heading: str, rows: Sequence[str], left: int = 0) -> str:
+    """Rows under a heading, nothing where there are none; ``left`` are not shown."""
+    more = ["", f"and {left:,} more"] if left > 0 else []
+    return "\n".join([heading, "", *rows, *more]) if rows else ""
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """As many of the parts, from the first, as GitHub takes."""
+    kept: list[str] = []
+    for part in filter(None, parts):
+        if sum(map(len, kept)) + len(part) + 2 * len(kept) > _LONGEST:
+            kept.append("The rest is left out, because it would be too long.")
+            break
+        kept.append(part)
+    return "\n\n".join(kept)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

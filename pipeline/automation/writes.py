@@ -1,0 +1,174 @@
+"""Writes to GitHub what Forge does unasked: each once, under the fencing token, found again after a crash."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimited
+from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.github.pull_requests import Approval
+from domain.runs.run import Run
+from domain.text.redaction import outgoing
+from memory.runs import outbox
+from pipeline.automation.preconditions import speaks_against
+from pipeline.context import Services
+from pipeline.publishing.publisher import Publisher
+from pipeline.verdicts.approval import approval_marker, is_of, withdraw_if_lost
+from workspace.mirror import Mirror
+from workspace.push_result import Pushed, Refused
+
+log = structlog.get_logger(__name__)
+
+_ANNOUNCED = ("auto_merge", "comment")  # the step and kind of the announcement in the outbox
+_THERE = 1  # what the outbox keeps of a write that has no number on GitHub
+
+
+class NotDone(ForgeError):
+    """GitHub did not take a write. Nothing happened."""
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """The unasked writes of one run. Every method may be repeated after a crash and then changes nothing."""
+
+    services: Services
+    run: Run
+
+    @property
+    def approval_marker(self) -> str:
+        """See :func:`pipeline.verdicts.approval.approval_marker`."""
+        return approval_marker(self.services, self.run)
+
+    @property
+    def merge_marker(self) -> str:
+        """The marker of the announcement of a merge: one per run, so that people are told anew."""
+        return Publisher.of(self.services).markers.make("merge", self.run.id)
+
+    async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
+        """Move the pull request's branch on from the reviewed head to a commit on top of it.
+
+        :raises NotDone: the branch moved, or GitHub does not take the push.
+        :raises Superseded: if another run owns the pull request and this was not pushed before.
+        """
+
+        async def find() -> int | None:
+            live = await self.services.host.pull_request(self.run.repository, self.run.number)
+            await mirror.fetch(live.head_sha, live.base_sha, self.run.number)
+            return _THERE if await mirror.follows(live.head_sha, sha) else None
+
+        async def push() -> int:
+            result = await mirror.push(sha, branch, self.run.head_sha)
+            if isinstance(result, Pushed):
+                return _THERE
+            raise NotDone(result.said if isinstance(result, Refused) else "The branch moved meanwhile.")
+
+        await Publisher.of(self.services).once(self.run, "auto_fix", "push", find, push)
+
+    async def approve(self, body: str) -> bool:
+        """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
+
+        An approval of this head that a person dismissed, into whatever base, is not given again.
+        """
+        host, repository, number = self.services.host, self.run.repository, self.run.number
+
+        async def find() -> int | None:
+            return next((each.id for each in await self._approvals() if each.is_dismissed or self._holds(each)), None)
+
+        async def approve() -> int:
+            return await find() or await host.approve(repository, number, self.run.head_sha, outgoing(body))
+
+        again = len(await outbox.taken_back(self.services.database, repository.id, number))
+        step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
+        given = await Publisher.of(self.services).once(self.run, step, "review", find, approve)
+        await withdraw_if_lost(self.services, self.run)
+        shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
+        return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
+
+    async def _approvals(self) -> list[Approval]:
+        """Those of this head, but not what Forge took back itself, which it may give again."""
+        repository, number = self.run.repository, self.run.number
+        taken_back = await outbox.taken_back(self.services.database, repository.id, number)
+        given = await self.services.host.approvals(repository, number)
+        return [each for each in given if each.head_sha == self.run.head_sha and each.id not in taken_back]
+
+    def _holds(self, given: Approval) -> bool:
+        return is_of(given, self.services, self.run)
+
+    async def announce(self, body: str) -> int:
+        """Tell people of a merge; the comment's id."""
+        host, repository, number = self.services.host, self.run.repository, self.run.number
+
+        async def find() -> int | None:
+            return await host.find_comment(repository, number, self.merge_marker)
+
+        async def create() -> int:
+            return await host.create_comment(repository, number, outgoing(body))
+
+        return await Publisher.of(self.services).once(self.run, *_ANNOUNCED, find, create)
+
+    async def merge(self, look: int) -> Merged | NotMerged:
+        """Merge exactly this head, in one look at it."""
+        refused: NotMerged | None = None
+        merged: Merged | None = None
+        host, repository, number, head = (
+            self.services.host,
+            self.run.repository,
+            self.run.number,
+            self.run.head_sha,
+        )
+
+        async def find() -> int | None:
+            return _THERE if await self.is_merged() else None
+
+        async def still() -> None:
+            nonlocal refused
+            against = await speaks_against(self.services, self.run)
+            if against is not None:
+                refused = NotMerged(obstacle=MergeObstacle.withdrawn, said=against)
+                raise NotDone(against)
+
+        async def merge() -> int:
+            nonlocal refused, merged
+            result = await host.merge(repository, number, head, still=still)
+            if isinstance(result, Merged):
+                merged = result
+                return _THERE
+            refused = result
+            raise NotDone(result.said)
+
+        try:
+            await Publisher.of(self.services).once(self.run, self.step(look), "merge", find, merge)
+        except NotDone:
+            if refused is None:
+                raise
+            return refused
+        if merged is not None:
+            return merged
+        if not await self.is_merged():
+            raise Behind(f"GitHub does not show yet that #{number} was merged.", "Forge looks again.")
+        return await host.merge(repository, number, head)  # it is merged: this only asks for the commit
+
+    async def is_merged(self) -> bool:
+        """Whether the pull request is merged with this head."""
+        live = await self.services.host.pull_request(self.run.repository, self.run.number)
+        return live.is_merged and live.head_sha == self.run.head_sha
+
+    @staticmethod
+    def step(look: int) -> str:
+        """The step of a merge in the outbox: each look tries by itself."""
+        return f"auto_merge {look}"
+
+    async def say(self, body: str) -> None:
+        """Say in the announcement what became of it, whoever owns the pull request now."""
+        host, repository = self.services.host, self.run.repository
+        try:
+            comment = await outbox.remote_id(self.services.database, self.run.id, *_ANNOUNCED)
+            comment = comment or await host.find_comment(repository, self.run.number, self.merge_marker)
+            if comment is not None:
+                await host.edit_comment(repository, comment, outgoing(body))
+        except RateLimited:
+            raise
+        except NotFound:
+            log.info("merge.announcement_gone", run=self.run.id)
+        except CodeHostError as error:
+            log.warning("merge.not_told", run=self.run.id, error=str(error))

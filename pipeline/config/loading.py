@@ -1,0 +1,314 @@
+"""Decides which configuration holds for a repository: its file, the last valid one, the organisation's, or a preset."""
+
+import asyncio
+import difflib
+import hashlib
+import json
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from domain.config import schema
+from domain.config.configuration import Configuration, Contradiction, Preset, contradictions, idle
+from domain.config.mistakes import MOST, Mistake, dotted
+from domain.config.presets import NOTHING, Values, build, capped, conservative, guarded, protecting
+from domain.errors import Forbidden, NotFound
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.repositories import configurations
+from memory.repositories.configurations import Scope
+from messages import config as config_texts
+from pipeline.config.yaml import Path, Tree, read
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+PATH = config_texts.PATH
+ORGANISATION = ".github"
+"""The repository whose file is the default of its owner's other repositories."""
+
+_OLD_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
+_CONSERVATIVE: Values = {"preset": Preset.conservative.value}
+
+
+class FileHost(Protocol):
+    """What of the code host is needed here."""
+
+    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
+        """As ``CodeHost.file_content``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What became of a file.
+
+    :param configuration: what it means, over its preset and what lies below it; None if there are mistakes.
+    :param mistakes: from top to bottom, at most 20.
+    :param values: what the file itself says.
+    :param idle: what is right in it and has no effect in this version, from top to bottom.
+    """
+
+    configuration: Configuration | None
+    mistakes: tuple[Mistake, ...] = ()
+    values: Values = field(default_factory=dict[str, JsonValue])
+    idle: tuple[Mistake, ...] = ()
+
+
+class Source(StrEnum):
+    """Where the configuration that holds comes from."""
+
+    repository = "repository"  # its file as it is on the default branch
+    last_valid = "last_valid"  # its file as it was before it broke
+    organisation = "organisation"  # it has no file, the organisation has
+    preset = "preset"  # standard where there is no file, conservative where it was never valid
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The configuration that holds.
+
+    :param problem: what is wrong with a file that had to be put aside, in sentences for people.
+    :param below: what the organisation's file says, for whoever parses another version of the repository's.
+    """
+
+    configuration: Configuration
+    source: Source = Source.preset
+    problem: str | None = None
+    below: Values = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What holds of one file; ``values`` is None where there is none, or none that was ever valid.
+
+    :param protects: what goes on holding of versions that were put aside (:func:`domain.config.presets.protecting`).
+    """
+
+    values: Values | None = None
+    source: Source = Source.preset
+    problem: str | None = None
+    protects: Values = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def is_absent(self) -> bool:
+        return self.values is None and self.problem is None
+
+
+def parse(content: bytes, below: Values = NOTHING) -> Parsed:
+    """What a file means, and every mistake in it.
+
+    :param below: what the organisation's file says.
+    """
+    tree = read(content)
+    values = tree.value if isinstance(tree.value, dict) else {}
+    found = [*tree.mistakes, *_not_a_section(tree)]
+    told = {mistake.path for mistake in found}
+    values = _without_empty(values, ())
+    configuration, more = _built(tree, values, below)
+    found += [mistake for mistake in more if mistake.path not in told]
+    if found:
+        return Parsed(None, tuple(sorted(found)[:MOST]), values)
+    return Parsed(configuration, (), values, tuple(sorted(_placed(tree, one) for one in idle(values))))
+
+
+async def load(
+    host: FileHost, database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
+) -> Loaded:
+    """The configuration that holds for a repository, from default branches only.
+
+    :param ceilings: the operator's limits by dotted path, e.g. ``{"budgets.day": 100}``.
+    :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
+    :raises DatabaseUnavailable: if the last valid version cannot be kept or found.
+    """
+    content, above = await _both(host.file_content(repository, PATH), _organisation(host, database, repository))
+    below = _CONSERVATIVE if above.values is None and above.problem else above.values or NOTHING
+    own = await _held(database, configurations.of_repository(repository), content, below)
+    held = guarded(guarded(capped(_composed(own, below), ceilings or {}), above.protects), own.protects)
+    return Loaded(
+        held,
+        Source.organisation if own.is_absent and above.values is not None else own.source,
+        " ".join(problem for problem in (own.problem, above.problem) if problem) or None,
+        below,
+    )
+
+
+async def stored(
+    database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
+) -> Configuration:
+    """What held when a run last asked, without asking GitHub; for sweeps and for whoever looks into the database."""
+    below = await configurations.last_valid(database, configurations.of_organisation(repository))
+    own = await configurations.last_valid(database, configurations.of_repository(repository))
+    layers = [each.values for each in (below, own) if each is not None]
+    try:
+        return capped(build(*layers), ceilings or {})
+    except ValidationError:  # the rules may have become stricter since
+        return guarded(capped(conservative(), ceilings or {}), protecting(*layers))
+
+
+def of_checkout(content: bytes | None) -> Loaded:
+    """The configuration of a local checkout, which has no last valid version and no organisation."""
+    parsed = Parsed(build()) if content is None else parse(content)
+    if parsed.configuration is not None:
+        return Loaded(parsed.configuration, Source.preset if content is None else Source.repository)
+    protects = protecting(parsed.values)
+    problem = config_texts.not_used(parsed.mistakes, None) + config_texts.still_holds(protects)
+    return Loaded(guarded(conservative(), protects), Source.preset, problem)
+
+
+async def _both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """The answers of two questions that are asked side by side; neither is left behind where one fails."""
+    first, second = asyncio.ensure_future(one), asyncio.ensure_future(other)
+    await asyncio.gather(first, second, return_exceptions=True)
+    return first.result(), second.result()
+
+
+async def _organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _Held:
+    """What the file of the owner's ``.github`` repository says; while that is hidden, what it said last."""
+    scope = configurations.of_organisation(repository)
+    if repository.name.casefold() == ORGANISATION:
+        return _Held()  # its own file is the organisation's
+    try:
+        content = await host.file_content(repository.model_copy(update={"id": 0, "name": ORGANISATION}), PATH)
+    except (Forbidden, NotFound):
+        last = await configurations.last_valid(database, scope)
+        if last is None:
+            return _Held()
+        if not _still_valid(last.values, NOTHING):
+            protects = protecting(last.values)
+            return _Held(None, Source.preset, config_texts.hidden(None) + config_texts.still_holds(protects), protects)
+        return _Held(last.values, Source.last_valid, config_texts.hidden(last.sha))
+    return await _held(database, scope, content, NOTHING)
+
+
+async def _held(database: Database, scope: Scope, content: bytes | None, below: Values) -> _Held:
+    if content is None:
+        await configurations.forget(database, scope)
+        return _Held()
+    parsed = parse(content, below)
+    if parsed.configuration is not None:
+        await configurations.keep(database, scope, _blob_sha(content), parsed.values)
+        return _Held(parsed.values, Source.repository)
+    last = await configurations.last_valid(database, scope)
+    if last is None or not _still_valid(last.values, below):
+        protects = protecting(*([] if last is None else [last.values]), parsed.values)
+        problem = config_texts.not_used(parsed.mistakes, None, scope.is_organisation)
+        return _Held(None, Source.preset, problem + config_texts.still_holds(protects), protects)
+    protects = protecting(parsed.values)
+    problem = config_texts.not_used(parsed.mistakes, last.sha, scope.is_organisation)
+    return _Held(last.values, Source.last_valid, problem + config_texts.still_holds(protects), protects)
+
+
+def _composed(own: _Held, below: Values) -> Configuration:
+    if own.values is not None or own.is_absent:
+        return build(below, own.values or NOTHING)
+    return conservative(below)
+
+
+def _still_valid(values: Values, below: Values) -> bool:
+    """The rules may have become stricter since, and the organisation's file may have changed."""
+    try:
+        return not list(contradictions(build(below, values)))
+    except ValidationError:
+        return False
+
+
+def _blob_sha(content: bytes) -> str:
+    """The id that git gives the file's content."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def _not_a_section(tree: Tree) -> Iterator[Mistake]:
+    if tree.value is not None and not isinstance(tree.value, dict):
+        yield Mistake(1, 1, "", f"is {_shown(tree.value)}", "sections such as `review:`")
+
+
+def _without_empty(values: dict[str, JsonValue], place: Path) -> dict[str, JsonValue]:
+    """The values without sections and lists that nothing was written into: people comment the content out."""
+    kept: dict[str, JsonValue] = {}
+    for key, value in values.items():
+        there = (*place, key)
+        if value is None and (schema.at(there) or {}).get("type") in {"object", "array"}:
+            continue
+        kept[key] = _without_empty(value, there) if isinstance(value, dict) else value
+    return kept
+
+
+def _built(tree: Tree, values: Values, below: Values) -> tuple[Configuration | None, list[Mistake]]:
+    try:
+        configuration = build(below, values)
+    except ValidationError as error:
+        return None, [_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
+    return configuration, [_placed(tree, one) for one in contradictions(configuration)]
+
+
+def _placed(tree: Tree, one: Contradiction) -> Mistake:
+    spot = tree.spot(one.path)
+    return Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed, one.nearest)
+
+
+def _mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
+    """What pydantic found, in our words and at its place in the file."""
+    place: Path = tuple(step for step in error["loc"] if step != "[key]")
+    kind = error["type"]
+    about_key = kind == "extra_forbidden" or "[key]" in error["loc"]
+    if kind == "missing":
+        place, what, allowed, nearest = place[:-1], f"lacks `{place[-1]}`", "", ""
+    elif about_key:
+        what, allowed, nearest = _wrong_key(place)
+    else:
+        what, allowed, nearest = _wrong_value(place, kind, error)
+    spot = tree.spot(place, key=about_key)
+    return Mistake(spot.line, spot.column, dotted(place), what, allowed, nearest)
+
+
+def _wrong_key(place: Path) -> tuple[str, str, str]:
+    known = schema.keys(place[:-1])
+    listed = ", ".join(f"`{key}`" for key in known)
+    named = (schema.at(place[:-1]) or {}).get("propertyNames")
+    if named is not None:
+        return "is not a name that can stand here", schema.describe({"type": "string", **named}), ""
+    return "is not a key here", listed or "nothing yet", _nearest(str(place[-1]), known)
+
+
+def _wrong_value(place: Path, kind: str, error: dict[str, Any]) -> tuple[str, str, str]:
+    node = schema.without_null(schema.at(place) or {})
+    allowed = schema.describe(node)
+    value: JsonValue = error["input"]
+    if kind == "value_error":
+        return str(error["ctx"]["error"]), allowed, ""
+    if kind in {"too_long", "too_short"}:
+        bound = "at most" if kind == "too_long" else "at least"
+        return f"has {len(value) if isinstance(value, list | dict) else 0} entries", f"{bound} {_bound(error)}", ""
+    if kind == "bool_type" and isinstance(value, str) and value.casefold() in _OLD_BOOLEANS:
+        return f"is `{value}`, which is text in YAML 1.2", allowed, ""
+    if kind == "string_pattern_mismatch":
+        return f"is {_shown(value)}, which does not match `{error['ctx']['pattern']}`", allowed, ""
+    choices = [str(choice) for choice in node.get("enum", ())]
+    return f"is {_shown(value)}", allowed, _nearest(str(value), choices)
+
+
+def _bound(error: dict[str, Any]) -> int:
+    context: dict[str, int] = error["ctx"]
+    return context["max_length"] if "max_length" in context else context["min_length"]
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    return next(iter(difflib.get_close_matches(word[:100], known, 1)), "")
+
+
+def _shown(value: JsonValue) -> str:
+    """A value as a mistake names it."""
+    if value is None:
+        return "empty"
+    if isinstance(value, dict):
+        return "a section"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        flat = " ".join(value.split()).replace("`", "'")
+        return f"the text `{flat[:40]}`" + ("…" if len(flat) > 40 else "") if flat else "empty text"
+    return f"`{json.dumps(value)}`"

@@ -1,0 +1,112 @@
+"""Takes over what ``.github/forge-memory.md`` says on the default branch, and examines it as a pull request has it."""
+
+from datetime import datetime
+
+from domain.config.mistakes import Mistake
+from domain.errors import Behind, NotFound
+from domain.github.checks import Annotation
+from domain.memories.memory_file import PATH, Parsed, parse
+from domain.review.review import Conclusion
+from domain.runs.run import RepositoryRef
+from memory.learned import memory_file
+from memory.learned.memory_file import Taken
+from messages import memory_file as texts
+from pipeline.config import loading
+from pipeline.config.check import ConfigCheck
+from pipeline.context import Services
+
+
+async def take_over(services: Services, repository: RepositoryRef, cause: str, pushed: str | None = None) -> str:
+    """Remember what the file says now on the default branch, if it is without mistakes; what became of it.
+
+    May be repeated. What was read is only kept if nobody looked meanwhile; else it is read again.
+
+    :param cause: trace of what is told of it.
+    :param pushed: the commit that the default branch is known to have come to, perhaps not the newest.
+    :raises Behind: if GitHub does not show ``pushed`` there.
+    :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
+    """
+    while True:
+        before = await memory_file.taken(services.database, repository) or Taken()
+        commit, content = await _read(services, repository)
+        if pushed is not None and commit != pushed:
+            raise Behind("GitHub does not show yet what was pushed to the default branch.", "Forge looks again.")
+        outcome = await _keep(services, repository, content, commit, before, cause, services.clock.now())
+        if outcome is not None:
+            return outcome
+
+
+async def problem(services: Services, repository: RepositoryRef, cause: str) -> str | None:
+    """What is wrong with the file that holds, for people; it is read here if nobody ever did.
+
+    :raises CodeHostError: as for :func:`take_over`.
+    """
+    taken = await memory_file.taken(services.database, repository)
+    if taken is None:
+        await take_over(services, repository, cause)
+        taken = await memory_file.taken(services.database, repository)
+    return taken.problem or None if taken is not None else None
+
+
+async def check(services: Services, repository: RepositoryRef, at_head: bytes | None) -> ConfigCheck:
+    """Say whether a version of the file is right, and what it would change. It never takes effect.
+
+    :param at_head: None if the pull request removes the file.
+    """
+    parsed = Parsed() if at_head is None else parse(at_head)
+    if parsed.mistakes:
+        annotations = tuple(map(_annotation, parsed.mistakes))
+        return ConfigCheck(Conclusion.failure, texts.broken(parsed.mistakes), annotations)
+    said = await memory_file.said(services.database, repository.id)
+    before, after = {memory_file.key_of(each) for each in said}, {each.key for each in parsed.entries}
+    added = [each for each in parsed.entries if each.key not in before]
+    gone = [each.content for each in said if memory_file.key_of(each) not in after]
+    return ConfigCheck(Conclusion.success, texts.valid(parsed.entries, added, gone, removed=at_head is None))
+
+
+def together(found: list[ConfigCheck]) -> ConfigCheck:
+    """The check of one file, or of both."""
+    if len(found) == 1:
+        return found[0]
+    one, other = found
+    conclusion = one.conclusion if one.conclusion is not Conclusion.success else other.conclusion
+    return ConfigCheck(conclusion, texts.together(one.text, other.text), one.annotations + other.annotations)
+
+
+async def _read(services: Services, repository: RepositoryRef) -> tuple[str, bytes | None]:
+    """The newest commit of the default branch, and the file there."""
+    try:
+        commit = (await services.host.default_branch(repository)).head_sha
+    except NotFound:  # it has no commit yet, or is gone; the next question tells that
+        return "", await services.host.file_content(repository, PATH)
+    return commit, await services.host.file_content(repository, PATH, commit)
+
+
+async def _keep(
+    services: Services,
+    repository: RepositoryRef,
+    content: bytes | None,
+    commit: str,
+    before: Taken,
+    cause: str,
+    now: datetime,
+) -> str | None:
+    parsed = Parsed() if content is None else parse(content)
+    if parsed.mistakes:
+        why = texts.not_taken(parsed.mistakes, before.commit if before.keys else None)
+        is_noted = await memory_file.put_aside(services.database, repository, why, before.revision)
+        return why if is_noted else None
+    database = services.database
+    most = (await loading.stored(database, repository, services.ceilings.of_configuration)).memory.max
+    entries, revision = parsed.entries, before.revision
+    changed = await memory_file.take_over(database, repository, entries, commit, revision, cause, now, most)
+    if changed is None:
+        return None
+    return texts.outcome(len(changed.added), len(changed.archived), changed.kept, changed.left_out)
+
+
+def _annotation(mistake: Mistake) -> Annotation:
+    title, message = texts.annotation(mistake)
+    return Annotation(
+        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
+    )

@@ -1,0 +1,253 @@
+"""Reads the small part of YAML that a configuration needs, and remembers where each key and value stands.
+
+Scalars are those of YAML 1.2: ``yes`` is text. Tags, anchors, aliases, merge keys and further documents are mistakes,
+so nothing can be constructed, grow beyond the file's size or refer to itself.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+from ruamel.yaml import YAML
+from ruamel.yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
+
+from domain.config.mistakes import Mistake, dotted
+
+LARGEST = 64 * 1024  # bytes
+DEEPEST = 10  # sections and lists within each other; the configuration needs 5
+MOST_VALUES = 5000
+
+_NULL = {"", "~", "null", "Null", "NULL"}
+_TRUE = {"true", "True", "TRUE"}
+_FALSE = {"false", "False", "FALSE"}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_BASED = re.compile(r"0o[0-7]{1,18}|0x[0-9a-fA-F]{1,15}")
+_ENDLESS = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place in the file, both 1-based."""
+
+    line: int
+    column: int
+
+
+@dataclass
+class Tree:
+    """What a file says.
+
+    :param value: scalars, lists and mappings with text keys; what was a mistake is left out.
+    """
+
+    value: JsonValue = None
+    mistakes: list[Mistake] = field(default_factory=list[Mistake])
+    keys: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
+    values: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
+
+    def spot(self, path: Path, *, key: bool = False) -> Spot:
+        """Where a value stands, or its key, or the nearest thing around it that stands somewhere."""
+        first, second = (self.keys, self.values) if key else (self.values, self.keys)
+        while path:
+            found = first.get(path) or second.get(path)
+            if found is not None:
+                return found
+            path = path[:-1]
+        return Spot(1, 1)
+
+
+class _Unreadable(Exception):
+    """Nothing after this place can be read."""
+
+    def __init__(self, index: int, what: str) -> None:
+        super().__init__(what)
+        self.index = index
+        self.what = what
+
+
+class _LeftOut:
+    """Stands for a value that was a mistake."""
+
+
+_LEFT_OUT = _LeftOut()
+
+
+def read(content: bytes) -> Tree:
+    """What a file says, with all the mistakes that can be told without knowing what it is for."""
+    if len(content) > LARGEST:
+        return Tree(mistakes=[Mistake(1, 1, "", f"is larger than {LARGEST // 1024} KB")])
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return Tree(mistakes=[Mistake(line, 1, "", "is not in UTF-8")])
+    reader = _Reader(text)
+    try:
+        reader.read()
+    except _Unreadable as error:
+        reader.mistake(error.index, (), error.what)
+    except Exception as error:  # whatever makes the parser give up, it is the file that is wrong
+        reader.mistake(*_where_and_why(error, text))
+    return reader.tree
+
+
+class _Reader:
+    """Builds the tree from the events of the parser, which come one by one."""
+
+    def __init__(self, text: str) -> None:
+        self.tree = Tree()
+        self._text = text
+        yaml: Any = YAML(typ="safe", pure=True)  # untyped
+        self._events: Iterator[Any] = yaml.parse(text)
+        self._count = 0
+        self._depth = 0
+
+    def read(self) -> None:
+        next(self._events)  # the stream starts
+        if _is(next(self._events), StreamEndEvent):
+            return
+        value = self._value(next(self._events), ())
+        next(self._events)  # the document ends
+        after = next(self._events)
+        if not _is(after, StreamEndEvent):
+            self.mistake(after.start_mark.index, (), "holds a second document, and one is all it can hold")
+        self.tree.value = None if isinstance(value, _LeftOut) else value
+
+    def mistake(self, index: int, path: Path, what: str) -> None:
+        spot = self._spot(index)
+        self.tree.mistakes.append(Mistake(spot.line, spot.column, dotted(path), what))
+
+    def _spot(self, index: int) -> Spot:
+        """Lines are counted as GitHub does; the parser knows more kinds of line breaks."""
+        return Spot(self._text.count("\n", 0, index) + 1, index - self._text.rfind("\n", 0, index))
+
+    def _value(self, event: Any, path: Path) -> JsonValue | _LeftOut:
+        self._count += 1
+        if self._count > MOST_VALUES:
+            raise _Unreadable(event.start_mark.index, f"holds more than {MOST_VALUES:,} values")
+        if self._depth > DEEPEST:
+            raise _Unreadable(event.start_mark.index, f"is nested more than {DEEPEST} deep")
+        self.tree.values[path] = self._spot(event.start_mark.index)
+        if _is(event, AliasEvent):
+            self.mistake(event.start_mark.index, path, "is an alias (`*`), which is not understood here; repeat it")
+            return _LEFT_OUT
+        self._depth += 1
+        value = self._content(event, path)
+        self._depth -= 1
+        if event.anchor is not None:
+            self.mistake(event.start_mark.index, path, "has an anchor (`&`), which is not understood here")
+        if event.tag is not None:
+            self.mistake(event.start_mark.index, path, "has a tag (`!`), which is not understood here")
+            return _LEFT_OUT
+        return value
+
+    def _content(self, event: Any, path: Path) -> JsonValue | _LeftOut:
+        if _is(event, MappingStartEvent):
+            return self._mapping(path)
+        if _is(event, ScalarEvent):
+            return self._scalar(event, path)
+        return self._list(path)
+
+    def _list(self, path: Path) -> JsonValue:
+        items: list[JsonValue] = []
+        for position, event in enumerate(iter(self._events.__next__, None)):
+            if _is(event, SequenceEndEvent):
+                break
+            value = self._value(event, (*path, position))
+            items.append(None if isinstance(value, _LeftOut) else value)
+        return items
+
+    def _mapping(self, path: Path) -> JsonValue:
+        found: dict[str, JsonValue] = {}
+        while not _is(event := next(self._events), MappingEndEvent):
+            index = event.start_mark.index
+            key = self._key(event, path)
+            place = path if key is None else (*path, key)
+            first = self.tree.keys.setdefault(place, self._spot(index)) if key is not None else None
+            value = self._value(next(self._events), place)
+            if key is None or isinstance(value, _LeftOut):
+                continue
+            if key in found and first is not None:
+                self.mistake(index, place, f"stands here a second time; the first is in line {first.line}")
+            else:
+                found[key] = value
+        return found
+
+    def _key(self, event: Any, path: Path) -> str | None:
+        """The text of a key; None if it is a mistake, which is then told."""
+        index = event.start_mark.index
+        if not _is(event, ScalarEvent):
+            self._value(event, path)
+            self.mistake(index, path, "has a key that is not text; put quotation marks around braces and brackets")
+            return None
+        key: str = event.value
+        if event.anchor is not None or event.tag is not None:
+            self.mistake(index, path, "has a key with an anchor or a tag, which is not understood here")
+            return None
+        if key == "<<" and event.style is None:
+            self.mistake(index, path, "has a merge key (`<<`), which is not understood here")
+            return None
+        if len(key) > 100 or _UNWANTED.search(key):
+            self.mistake(index, path, "has a key that is too long or holds control characters")
+            return None
+        return key
+
+    def _scalar(self, event: Any, path: Path) -> JsonValue | _LeftOut:
+        text: str = event.value
+        if _UNWANTED.search(text):
+            self.mistake(event.start_mark.index, path, "holds a control character or half of a character")
+            return _LEFT_OUT
+        return _plain(text) if event.style is None else text
+
+
+def _plain(text: str) -> JsonValue:
+    """The meaning of a scalar without quotation marks, by the core schema of YAML 1.2."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _BASED.fullmatch(text):
+        return int(text, 0)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    endless = _ENDLESS.fullmatch(text)
+    if endless is not None:
+        return -math.inf if endless.group(1) == "-" else math.inf
+    return math.nan if text in {".nan", ".NaN", ".NAN"} else text
+
+
+def _is(event: Any, kind: type) -> bool:
+    """The classes of the events carry no types."""
+    return isinstance(event, kind)
+
+
+def _where_and_why(error: Exception, text: str) -> tuple[int, Path, str]:
+    """Where the parser gave up, and why."""
+    mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    position: Any = getattr(error, "position", None)
+    if mark is None:
+        index = position if isinstance(position, int) else 0
+        return index, (), "is not valid YAML: it holds a character that is not allowed"
+    index = int(mark.index)
+    if text[index : index + 1] == "\t":
+        return index, (), "is not valid YAML here: a tab cannot indent, use spaces"
+    if text[index : index + 1] in {"@", "`"}:
+        return index, (), f"is not valid YAML here: put quotation marks around text that begins with {text[index]}"
+    reason = str(getattr(error, "problem", None) or "it cannot be read")
+    return index, (), f"is not valid YAML here: {reason}"

@@ -1,0 +1,1 @@
+"""The ``/forge`` commands of comments, carried out."""

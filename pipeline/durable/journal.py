@@ -1,0 +1,169 @@
+"""Journals steps and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, cast
+
+from dbos import DBOS
+from pydantic import JsonValue
+
+from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
+from memory.runs import waits
+from pipeline.context import Services
+from pipeline.steps import Call, interrupted, noted
+
+WAKE = "wake"  # topic of the message that ends a wait
+_LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
+_BACKSTOP = timedelta(minutes=5)
+_HALT = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
+_NAP = 10.0  # seconds; whoever pauses for longer can be woken
+
+
+class Parked(asyncio.CancelledError):
+    """Ends this execution of a workflow that has to wait, without an outcome, as if its process had died.
+
+    So it keeps no place that others could use. The engine queues it again when its wait is over; after a crash DBOS
+    does at once, and it leaves again.
+    """
+
+
+async def _nobody(_why: str | None) -> None:
+    return None
+
+
+class WorkflowJournal:
+    """The journal of the workflow it is used in.
+
+    A step that completed is never repeated. One that failed is repeated, put off or given up as its error says.
+
+    :param workflow_id: of the workflow it is used in.
+    :param waiting: told why the workflow starts to wait, and None when it goes on; called within a step.
+    :param pauses: seconds before each repetition of a failed step, if others than usual.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        workflow_id: str,
+        waiting: Callable[[str | None], Awaitable[None]] = _nobody,
+        *,
+        pauses: Sequence[float] | None = None,
+    ) -> None:
+        self._services = services
+        self.workflow_id = workflow_id
+        self._waiting = waiting
+        self._pauses = services.pauses if pauses is None else pauses
+
+    async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """See :class:`domain.ports.Journal`.
+
+        :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
+        """
+        pauses, looks = iter(self._pauses), iter(self._services.lag)
+        while True:
+            try:
+                return await self.once(key, call)
+            except RateLimited as limit:
+                await self._wait(limit.until, limit.message)
+            except Halted as halt:
+                await self.pause(_HALT, halt.message)
+            except ForgeError as error:
+                repeats = looks if isinstance(error, Behind) else pauses
+                pause = next(repeats, None) if error.recovery is Recovery.retry else None
+                if pause is None:
+                    raise
+                await self._pause(pause, error.message)
+
+    async def listed(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> list[JsonValue]:
+        """A step that answers a list; see :meth:`step`."""
+        return cast(list[JsonValue], await self.step(key, call))
+
+    async def once(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """A step that is not repeated when it fails, for what can wait or be done by somebody else.
+
+        :raises ForgeError: the step's own error.
+        """
+        answer = await self._services.durable(key, _kept(call))
+        if "error" in answer:
+            raise from_json(answer)
+        return cast(JsonValue, answer["value"])
+
+    async def does(self, change: str) -> bool:
+        """Whether this workflow does what a version changed here: not where an earlier version went on from here.
+
+        So a workflow that is under way while Forge is updated finds the steps that it made.
+
+        :param change: names the change, for ever.
+        """
+        return await noted(partial(DBOS.patch_async, change))
+
+    async def _pause(self, seconds: float, why: str) -> None:
+        if seconds < _NAP:
+            await noted(partial(DBOS.sleep_async, seconds))
+        else:
+            await self.pause(timedelta(seconds=seconds), why)
+
+    async def pause(self, by: timedelta, why: str) -> None:
+        """Wait for some time, durably, or until somebody wakes the workflow.
+
+        :param why: for people.
+        """
+        began = await self.step("what time it is", self._now)
+        await self._wait(datetime.fromisoformat(str(began)) + by, why)
+
+    async def _now(self) -> JsonValue:
+        return self._services.clock.now().isoformat()
+
+    async def _wait(self, until: datetime, why: str) -> None:
+        """Wait for a moment, or until somebody ends the wait, without a place in the queue meanwhile.
+
+        :raises Parked: it has to wait, so this execution of the workflow is over. The next one finds in the journal
+            what was done, and looks here again.
+        """
+        leaves = await self.does(_LEAVES)
+        await self.step("wait", lambda: self._begin_waiting(until, why))
+        while not await self._is_time(leaves=leaves):
+            if not leaves:  # it began to wait under a version whose workflows kept their places
+                left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
+                await noted(partial(DBOS.recv_async, WAKE, left.total_seconds()))
+        await self.step("go on", self._end_waiting)
+
+    async def _is_time(self, *, leaves: bool) -> bool:
+        """:raises Parked: it is not, says the clock itself and not only the journal of an earlier execution."""
+        is_new = False
+
+        async def look() -> JsonValue:
+            nonlocal is_new
+            is_new = True
+            return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
+
+        is_time = bool(await self.step("is it time", look))
+        if is_new and leaves and not is_time:
+            raise Parked
+        return is_time
+
+    async def _begin_waiting(self, until: datetime, why: str) -> JsonValue:
+        await self._waiting(why)
+        await waits.add(self._services.database, self.workflow_id, until, why)
+        return None
+
+    async def _end_waiting(self) -> JsonValue:
+        await waits.remove(self._services.database, self.workflow_id)
+        await self._waiting(None)
+        return None
+
+
+def _kept(call: Callable[[], Awaitable[JsonValue]]) -> Call:
+    """The call with its answer or its error as the journal keeps it; mistakes of ours are not kept but raised."""
+
+    async def journaled() -> dict[str, Any]:
+        try:
+            return {"value": await call()}
+        except DatabaseUnavailable as error:
+            raise interrupted(error) from error
+        except ForgeError as error:
+            return dict(to_json(error))
+
+    return journaled

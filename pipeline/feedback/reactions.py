@@ -1,0 +1,169 @@
+"""Notes what people let Forge know about its comments without words (SPEC M8).
+
+What they did about them is seen once the next head is reviewed; the thumbs they gave, once the pull request is closed.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+import structlog
+from pydantic import JsonValue
+
+from domain.errors import CodeAccessError, CodeHostError, RateLimited
+from domain.events import EventType
+from domain.github.conversation import Thumb, ThumbGiven
+from domain.github.pull_requests import PullRequest
+from domain.memories.memory import Use
+from domain.review.findings import Finding
+from domain.review.review import Review
+from domain.review.uptake import taken_up
+from domain.runs.run import RepositoryRef, Run
+from domain.slash import Dismiss
+from memory.findings import dismissals, findings
+from memory.learned import memories
+from memory.ledger import ledger
+from memory.runs import checkpoints
+from pipeline.context import Services
+from pipeline.verdicts.suppression import learns
+from safety.authorization import Facts, authorise
+from workspace.mirror import Mirror
+
+log = structlog.get_logger(__name__)
+
+_TEACHES = "write"
+
+
+async def note(
+    services: Services,
+    run: Run,
+    review: Review,
+    mirror: Callable[[], Awaitable[Mirror]],
+    *,
+    settled: Collection[str],
+    is_fork: bool,
+) -> Sequence[str]:
+    """Note which findings that had a comment are gone without a dismissal, and how; their names.
+
+    What led to one of them was right, so its memories are surer from now on (SPEC M3): not by what strangers push.
+    May be repeated.
+
+    :param settled: names of the findings whose threads Forge resolved because they are gone.
+    """
+    gone = [finding for finding in await _gone(services, run, review) if finding.id in settled]
+    if not gone:
+        return []
+    contents = await _contents(mirror, run, [finding.path for finding in gone if finding.fix is not None])
+    now = services.clock.now()
+    for finding in gone:
+        how = taken_up(finding, contents.get(finding.path, b"").decode(errors="replace"))
+        payload = {"finding": finding.id, "rule": finding.rule, "path": finding.path, "how": how.value}
+        cause = f"taken up {finding.fingerprint}"
+        await ledger.note_feedback(services.database, run.id, EventType.feedback_taken_up, payload, cause, now)
+        led = () if is_fork else finding.memories
+        await memories.use(services.database, led, Use.applied, f"{cause} #{run.number}", now)
+    return [finding.id for finding in gone]
+
+
+async def _gone(services: Services, run: Run, review: Review) -> list[Finding]:
+    """The findings of the review before that a comment carried, and that this one does not have any more."""
+    before = await checkpoints.latest_review(services.database, run.repository.id, run.number, before=run.id)
+    if before is None or before.head_sha == run.head_sha:
+        return []
+    carried = await findings.by_comment(services.database, run.repository.id, run.number)
+    commented = {finding.fingerprint for remark in carried.values() for finding in remark}
+    there = {known for each in review.found for known in (each.fingerprint, each.trail)}
+    gone = [
+        finding
+        for finding in before.findings
+        if finding.fingerprint in commented and there.isdisjoint((finding.fingerprint, finding.trail))
+    ]
+    dismissed = await dismissals.among(services.database, run.repository, [each.fingerprint for each in gone])
+    return [finding for finding in gone if finding.fingerprint not in dismissed]
+
+
+async def _contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, paths: Sequence[str]) -> dict[str, bytes]:
+    if not paths:
+        return {}
+    try:
+        return dict(await (await mirror()).read(run.head_sha, sorted(set(paths))))
+    except CodeAccessError:  # then it is only known that they are gone
+        return {}
+
+
+async def note_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> JsonValue:
+    """Note the thumbs at Forge's comments on a pull request that is closed; how many count.
+
+    GitHub sends no webhook for them. May be repeated. Where GitHub does not tell, nothing is made up for later.
+
+    :raises RateLimited: then they are read later.
+    """
+    remarks = await findings.by_comment(services.database, repository.id, live.number)
+    carried = {comment: remark[0] for comment, remark in remarks.items()}  # one thumb is about one rule
+    if not carried:
+        return 0
+    try:
+        given = await _counting(services, repository, live, carried)
+        doubts = [each for each in given if each.thumb is Thumb.down and carried[each.comment_id].memories]
+        is_learning = bool(doubts) and await learns(services, repository)
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("signals.no_thumbs", repository=repository.id, number=live.number, error=str(error))
+        return 0
+    for each in given:
+        await _note_thumb(services, repository, live.number, carried[each.comment_id], each)
+    if is_learning:
+        await _doubt(services, repository, [(each, carried[each.comment_id]) for each in doubts])
+    return len(given)
+
+
+async def _counting(
+    services: Services, repository: RepositoryRef, live: PullRequest, comments: Collection[int]
+) -> list[ThumbGiven]:
+    """The thumbs of those who may dismiss a finding here.
+
+    Who has the role is asked once for all of them: how many strangers give thumbs costs no calls.
+    """
+    given = await services.host.thumbs(repository, live.number, comments)
+    if all(each.account_id == live.author_id or not each.is_person for each in given):
+        return []
+    teachers = await services.host.accounts_with(repository, _TEACHES)
+    return [each for each in given if _may_teach(each, live.author_id, teachers)]
+
+
+def _may_teach(given: ThumbGiven, author_id: int, teachers: Collection[int]) -> bool:
+    role = _TEACHES if given.account_id in teachers else "none"
+    facts = Facts(role=role, is_app=not given.is_person, is_author=given.account_id == author_id)
+    return authorise(Dismiss(reason=given.thumb.value), facts) is None
+
+
+async def _note_thumb(
+    services: Services, repository: RepositoryRef, number: int, finding: Finding, given: ThumbGiven
+) -> None:
+    """Part of the story of the run that found it, so that the same thumb is known after any number of further runs."""
+    found_by = await findings.runs_of(services.database, repository.id, number, finding.id)
+    if found_by is None:
+        return
+    payload = {
+        "comment": given.comment_id,
+        "finding": finding.id,
+        "rule": finding.rule,
+        "content": given.thumb.value,
+        "by": given.login,
+        "account": given.account_id,
+    }
+    kind, now = EventType.feedback_reacted, services.clock.now()
+    await ledger.note_feedback(services.database, found_by[0], kind, payload, _cause(given), now)
+
+
+async def _doubt(services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]) -> None:
+    """Doubt what led to findings with a thumb down. One that was dismissed made its memories doubtful already."""
+    fingerprints = {finding.fingerprint for _, finding in doubts}
+    dismissed = await dismissals.among(services.database, repository, fingerprints)
+    now = services.clock.now()
+    for given, finding in doubts:
+        if finding.fingerprint not in dismissed:
+            await memories.use(services.database, finding.memories, Use.dismissed, _cause(given), now)
+
+
+def _cause(given: ThumbGiven) -> str:
+    return f"{given.thumb.value} of {given.account_id} at comment {given.comment_id}"

@@ -1,0 +1,276 @@
+"""Hears what people say on the diff without a command: replies to findings, and remarks where there is none (M8).
+
+A reply is read by a model, in a workflow of its own, as far as somebody says it who has a say here. Only who may
+dismiss a finding by command dismisses it by words; everybody else's words are hints.
+"""
+
+from collections.abc import Awaitable
+from functools import partial
+from typing import TypeVar
+
+import structlog
+from dbos import DBOS, EnqueueOptions
+from pydantic import BaseModel, JsonValue
+
+from agents.llm.ask import Answer, Question, ask
+from agents.llm.models import LanguageModel, Task, Unusable
+from agents.reply_reader import KEY, Heard, Meaning, Told, answer, meaning
+from agents.review.model.questions import plain
+from domain.commands import HearComment
+from domain.config.configuration import Configuration, Reads
+from domain.errors import CodeAccessError, ForgeError
+from domain.events import EventType
+from domain.gates import digest
+from domain.globs import matches
+from domain.memories.memory import Use
+from domain.ports import Purse
+from domain.review.findings import Finding, Severity
+from domain.runs.run import Phase, Run
+from domain.slash import LONGEST_TEXT, Dismiss
+from domain.text.redaction import outgoing
+from memory.findings import dismissals, findings
+from memory.learned import memories
+from memory.ledger import ledger
+from memory.runs import checkpoints, runs
+from messages import commands as command_texts
+from messages import thread_replies as reply_texts
+from pipeline.automation.level import weigh_here
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.names import APP_VERSION, HEAR, HEARINGS
+from pipeline.gates.actor import look
+from pipeline.model_calls.budgeted import Keep, Paying
+from pipeline.publishing.publisher import Publisher
+from pipeline.steps import noted
+from pipeline.verdicts import threads
+from pipeline.verdicts.dismissal import dismiss
+from pipeline.verdicts.resume import go_on_where_judged
+from pipeline.verdicts.settings import configured
+from safety.authorization import authorise, refusal
+from safety.gates import is_grave
+
+log = structlog.get_logger(__name__)
+
+S = TypeVar("S", bound=BaseModel)
+
+MOST = 3
+"""Replies of Forge in one thread during one run: it answers, it does not chat."""
+_NEAR = 3  # lines from a finding within which a remark is about it
+
+
+async def hear(services: Services, journal: WorkflowJournal, command: HearComment, guid: str) -> str:
+    """Have a person's words read, if they are about a finding; what became of them."""
+
+    async def weigh() -> JsonValue:
+        return await _weighed(services, command, guid)
+
+    found = str(await journal.step("what it is about", weigh))
+    if not found.startswith(_RUN):
+        return found
+    options: EnqueueOptions = {
+        "workflow_name": HEAR,
+        "queue_name": HEARINGS,  # of its own: a model takes its time, and must keep nothing else waiting
+        "workflow_id": f"{found.removeprefix(_RUN)}/hear {guid}",
+        "app_version": APP_VERSION,
+        "queue_partition_key": f"{command.repository.id}#{command.number}",
+    }
+    run_id = found.removeprefix(_RUN)
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, guid, command.model_dump_json()))
+    return "it is being read"
+
+
+_RUN = "run "
+
+
+async def _weighed(services: Services, command: HearComment, guid: str) -> str:
+    """The run on whose account it is read; or why it is not."""
+    past = await runs.of_pull_request(services.database, command.repository.id, command.number)
+    if not past:
+        return "Forge did not look at this pull request"
+    if command.comment.thread is None:
+        return await _remarked(services, command, past[0].run, guid)
+    carried = await findings.by_comment(services.database, command.repository.id, command.number)
+    if command.comment.thread not in carried:
+        return "not a thread of a finding"
+    role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
+    if command.sender.id != command.opened_by and refusal(role, "triage") is not None:
+        return "nobody who has a say here"
+    return f"{_RUN}{past[0].run.id}"
+
+
+async def _remarked(services: Services, command: HearComment, run: Run, guid: str) -> str:
+    """A person who may write has something to say where Forge looked and found nothing: that is a gap (M8)."""
+    review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
+    if review is None or review.head_sha != command.head_sha or command.line is None:
+        return "Forge did not look at this line"
+    role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
+    if command.sender.id == command.opened_by or refusal(role, "write") is not None:
+        return "nobody who reviews here"
+    near = [each for each in review.findings if each.path == command.path and each.line is not None]
+    if any(abs((each.line or 0) - command.line) <= _NEAR for each in near):
+        return "about a finding"
+    payload = {"path": command.path, "line": command.line, "comment": command.comment.id, "by": command.sender.login}
+    now = services.clock.now()
+    await ledger.note_feedback(services.database, run.id, EventType.feedback_gap, payload, guid, now)
+    return "a gap"
+
+
+class _Known(BaseModel):
+    """What is known where a reply is read.
+
+    :param teaches: whether who replies may dismiss the finding.
+    :param is_due: whether it is to be read: not on strangers' heads without an ok, nor where Forge replied enough.
+    """
+
+    configuration: Configuration
+    finding: Finding | None
+    teaches: bool
+    is_due: bool
+
+
+class _Followed(BaseModel):
+    """What came of a reply. ``dismissed``: the finding does not count any more."""
+
+    text: str = ""
+    dismissed: bool = False
+
+
+class Hearing:
+    """The reading of one reply."""
+
+    def __init__(self, services: Services, run: Run, command: HearComment, guid: str, workflow_id: str) -> None:
+        self._services = services
+        self._run = run
+        self._command = command
+        self._guid = guid
+        self._journal = WorkflowJournal(services, workflow_id)
+
+    async def execute(self) -> str:
+        """Read it and do what follows; what that was."""
+        try:
+            known = _Known.model_validate(await self._journal.step("what is known", self._known))
+            model = self._services.models.choose(Task.fast)
+            if known.finding is None or not known.is_due or isinstance(model, Unusable):
+                return "not read"
+            return await self._read(known, known.finding, model)
+        except ForgeError as error:
+            log.warning("hearing.failed", run=self._run.id, error=str(error))
+            return f"failed: {error.message}"
+
+    async def _read(self, known: _Known, finding: Finding, model: LanguageModel) -> str:
+        key, words = f"{KEY}{self._command.comment.id}", self._command.words
+        heard = await self._asked(known, meaning(key, finding, words, outgoing), Heard, model)
+        if heard is None:
+            return "not understood"
+        told = None
+        if heard.meaning is Meaning.question:
+            lines = await self._lines(known, finding)
+            told = await self._asked(known, answer(key, finding, words, lines, outgoing), Told, model)
+        stored = await self._journal.step("act on it", partial(self._act, known, finding, heard, told))
+        if _Followed.model_validate(stored).dismissed:
+            await self._judged()
+        return heard.meaning.value
+
+    async def _judged(self) -> None:
+        """Let who waits for this judgement go on, as after a command."""
+        services, repository, number = self._services, self._command.repository, self._command.number
+        await go_on_where_judged(services, self._journal, self._guid, repository, number, is_judged=True)
+        await self._journal.step("weigh the level", lambda: weigh_here(services, repository, number))
+
+    async def _known(self) -> JsonValue:
+        services, command = self._services, self._command
+        carried = await findings.by_comment(services.database, command.repository.id, command.number)
+        standing = await look(services, command.repository, command.number, command.sender)
+        configuration = (await configured(services, self._run)).configuration
+        replied = await ledger.replies_in(services.database, self._run.id, command.comment.thread or 0)
+        known = _Known(
+            configuration=configuration,
+            finding=next(iter(carried.get(command.comment.thread or 0, ())), None),
+            teaches=authorise(Dismiss(reason="said in words"), standing.facts) is None,
+            is_due=configuration.review.model is not Reads.never and not standing.facts.needs_ok and replied < MOST,
+        )
+        return known.model_dump(mode="json")
+
+    async def _asked(self, known: _Known, asked: Question, kind: type[S], model: LanguageModel) -> S | None:
+        """What the model hands in; the money is that for what happens beside a run."""
+
+        def call(money: Purse, _told: object, keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(asked, kind, model, money, keep=keep)
+
+        paying = Paying(self._services, self._journal, self._run, Phase.reflection, known.configuration)
+        found = await paying.ask_beside(asked.key, digest("hear", asked.model_dump_json(), model.name), Answer, call)
+        return None if found.value is None else kind.model_validate(found.value)
+
+    async def _lines(self, known: _Known, finding: Finding) -> list[str]:
+        """The file at head; nothing where it must not be sent, or cannot be had."""
+        if matches(finding.path, known.configuration.review.never_send):
+            return []
+        try:
+            mirror = await fetch_mirror(self._services, self._run)
+            content = (await mirror.read(self._run.head_sha, [finding.path])).get(finding.path, b"")
+        except CodeAccessError:
+            return []
+        return content.decode(errors="replace").split("\n")
+
+    async def _still_teaches(self) -> bool:
+        """Whether who replied may dismiss: asked where it matters, as a model was waited for since (T-P15)."""
+        command = self._command
+        standing = await look(self._services, command.repository, command.number, command.sender)
+        return authorise(Dismiss(reason="said in words"), standing.facts) is None
+
+    async def _act(self, known: _Known, finding: Finding, heard: Heard, told: Told | None) -> JsonValue:
+        if known.teaches:
+            known = known.model_copy(update={"teaches": await self._still_teaches()})
+        command, root = self._command, self._command.comment.thread or 0
+        followed = await self._follows(known, finding, heard, told)
+        if followed.text:
+            await Publisher.of(self._services).reply_in_thread(
+                command.repository, command.number, root, self._guid, followed.text
+            )
+        payload = {
+            "thread": root,
+            "finding": finding.id,
+            "rule": finding.rule,
+            "meaning": heard.meaning.value,
+            "by": command.sender.login,
+            "replied": bool(followed.text),
+        }
+        kind, now = EventType.feedback_replied, self._services.clock.now()
+        await ledger.note_feedback(self._services.database, self._run.id, kind, payload, self._guid, now)
+        return followed.model_dump(mode="json")
+
+    async def _follows(self, known: _Known, finding: Finding, heard: Heard, told: Told | None) -> _Followed:
+        """Do what a reply means."""
+        match heard.meaning:
+            case Meaning.agreement:
+                if known.teaches and heard.is_sure:
+                    cause = f"{self._command.sender.id} agreed with {finding.fingerprint}"
+                    now = self._services.clock.now()
+                    await memories.use(self._services.database, finding.memories, Use.confirmed, cause, now)
+                return _Followed()
+            case Meaning.question:
+                return _Followed(text="" if told is None else reply_texts.answered(told.line))
+            case Meaning.disagreement:
+                return await self._disagreed(known, finding, heard)
+            case Meaning.other:
+                return _Followed()
+
+    async def _disagreed(self, known: _Known, finding: Finding, heard: Heard) -> _Followed:
+        services, command = self._services, self._command
+        why = outgoing(plain(command.words, LONGEST_TEXT))
+        standing = await dismissals.among(services.database, command.repository, [finding.fingerprint])
+        by_this = standing.get(finding.fingerprint)
+        if by_this is not None and (by_this.by, by_this.reason) != (command.sender.login, why):
+            return _Followed()  # by another; one of this reply's own was cut short before it was said
+        if not known.teaches:
+            return _Followed(text=reply_texts.a_hint(finding))
+        if is_grave(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
+            return _Followed(text=reply_texts.needs_a_command(finding))
+        if not (heard.is_sure and heard.has_reason):
+            return _Followed(text=reply_texts.is_it_a_dismissal(finding))
+        where = (command.repository, command.number)
+        taught = await dismiss(services, *where, (finding,), command.sender, why, self._guid)
+        await threads.resolve(services, *where, finding)
+        receipt = command_texts.dismissed(finding, why, taught=taught)
+        return _Followed(text=reply_texts.taken_for_a_dismissal(receipt), dismissed=True)

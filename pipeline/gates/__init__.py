@@ -1,0 +1,1 @@
+"""Questions to people: asked once, shown on GitHub, decided once."""

@@ -1,0 +1,173 @@
+"""Puts questions to people: asks each once, shows it on GitHub, and shows what was answered."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+
+import structlog
+
+from domain.errors import CodeHostError, Halted, RateLimited, Superseded
+from domain.gates import Gate, GateRequest, GateState
+from domain.importance import Importance, writing
+from domain.runs.run import RepositoryRef, Run
+from memory.gates import gates
+from memory.reservations import reservations
+from memory.runs import outbox, runs
+from pipeline.context import Services
+from pipeline.publishing.publisher import Publisher
+
+log = structlog.get_logger(__name__)
+
+
+class AtGate(Exception):
+    """The run waits for a person, so this execution of it is over; the answer begins the next one."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        super().__init__(gate.shown_id)
+
+
+async def ask(services: Services, run: Run, request: GateRequest) -> Gate:
+    """Ask, unless this was asked before, and show the question; may be repeated.
+
+    :returns: the gate as it stands, decided perhaps.
+    :raises Superseded: if another run owns the pull request.
+    """
+    gate = await gates.ask(services.database, run, await _placed(services, run, request), services.clock.now())
+    return await show(services, run, gate)
+
+
+async def _placed(services: Services, run: Run, request: GateRequest) -> GateRequest:
+    """The question with where it is shown: what the run of an issue asks, on its pull request, too, once that is there.
+
+    :raises CodeHostError: if GitHub does not say what the head of that is.
+    """
+    if not run.is_of_issue:
+        return request
+    number = await outbox.proposal_of(services.database, run.id)
+    live = None if number is None else await services.host.pull_request(run.repository, number)
+    head = live.head_sha if live is not None and live.is_open else ""
+    return request.model_copy(update={"on_issue": True, "proposed_head": head})
+
+
+async def asked_at(
+    services: Services, repository: RepositoryRef, number: int, *, waiting: bool = False
+) -> Sequence[Gate]:
+    """Everything that is asked on a pull request or issue, in order, also by the run that proposed the pull request.
+
+    :param waiting: only what waits.
+    """
+    here = await gates.of_pull_request(services.database, repository.id, number, waiting=waiting)
+    owner = await outbox.proposed_by(services.database, repository.id, number)
+    theirs: Sequence[Gate] = () if owner is None else await gates.of_run(services.database, owner)
+    return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
+
+
+async def conditions(services: Services, run: Run, *, proposed: bool) -> Sequence[str]:
+    """Under which conditions people let a run go on, in their words. What they said to help is none.
+
+    :param proposed: once its pull request was there; else before.
+    """
+    known = await gates.of_run(services.database, run.id)
+    let = [gate for gate in known if gate.conditions and gate.name != "help_needed"]
+    return [gate.conditions for gate in let if bool(gate.request.proposed_head) == proposed]
+
+
+async def show(services: Services, run: Run, gate: Gate) -> Gate:
+    """Bring what GitHub shows of a gate up to date; may be repeated.
+
+    :raises Superseded: if another run owns the pull request.
+    """
+    spent = (await reservations.of_run(services.database, run.id)).amount
+    gate = await Publisher.of(services).show_gate(run, gate, spent)
+    if gate.state is GateState.expired:
+        await _escalate(services, run, gate, spent)
+    return gate
+
+
+async def show_all(services: Services, run: Run) -> Sequence[Gate]:
+    """Bring all that a run asked up to date on GitHub; what it asked."""
+    return [await show(services, run, gate) for gate in await gates.of_run(services.database, run.id)]
+
+
+async def show_outcome(services: Services, gate: Gate) -> None:
+    """Show at once how a gate was decided: its run may have to wait for a place. Where that does not work it shows it.
+
+    May be repeated.
+    """
+    run = await runs.get(services.database, gate.run_id)
+    if run is None:
+        return
+    spent = (await reservations.of_run(services.database, run.id)).amount
+    try:
+        await Publisher.of(services).show_outcome(run, gate, spent)
+    except (CodeHostError, Halted, Superseded) as error:
+        log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
+
+
+class Part(StrEnum):
+    """What one write closes of a gate."""
+
+    check = "check"
+    comment = "comment"
+    size = "size"  # of the comment, which is folded
+
+
+async def show_void(services: Services, run: Run) -> None:
+    """Show how what a stopped run asked ended, whoever owns the pull request now; may be repeated.
+
+    Most of it is void; what was answered right before was perhaps not shown yet.
+    """
+    for gate_id, part in await unshown(services, run):
+        await close(services, gate_id, part)
+
+
+async def unshown(services: Services, run: Run) -> Sequence[tuple[str, Part]]:
+    """The writes that show it, each by itself: the ids of gates, and what of them."""
+    known = await gates.of_pull_request(services.database, run.repository.id, run.number)
+    found: list[tuple[str, Part]] = []
+    for gate in known:
+        if gate.run_id == run.id and not gate.is_waiting:
+            found.append((gate.id, Part.check))
+            taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
+            if gate.comment_id is not None and not taken_over:
+                found += [(gate.id, Part.comment), (gate.id, Part.size)]
+    return found
+
+
+async def close(services: Services, gate_id: str, part: Part) -> None:
+    """Bring one of these up to date; nobody waits for that."""
+    gate = await gates.get(services.database, gate_id)
+    if gate is None:
+        return
+    spent = (await reservations.of_run(services.database, gate.run_id)).amount
+    with writing(Importance.tidying):
+        if part is Part.check:
+            await Publisher.of(services).refresh_gate(gate, spent)
+        elif part is Part.comment:
+            await Publisher.of(services).close_comment(gate, spent)
+        elif gate.comment_id is not None:
+            await Publisher.of(services).fold(gate, gate.comment_id)
+
+
+async def refresh(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
+    """Show in the gate's check where it stands now, because somebody pressed a button there."""
+    spent = (await reservations.of_run(services.database, gate.run_id)).amount
+    await Publisher.of(services).refresh_gate(gate, spent, note, looked)
+
+
+async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
+    """Put a label there and tell the configured people, each once. That GitHub does not take it is no reason to hold
+    the run up. Where nobody is configured nobody was told, and the ledger does not say so.
+
+    :raises RateLimited: GitHub takes it later.
+    """
+    try:
+        await Publisher.of(services).escalate(run, gate, spent)
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("gate.not_escalated", gate=gate.id, error=str(error))
+        return
+    if gate.request.escalate:
+        await gates.escalated(services.database, gate, gate.request.escalate, services.clock.now())

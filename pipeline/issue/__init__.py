@@ -1,0 +1,1 @@
+"""The run of one issue: plan, implementation, tests and the pull request."""

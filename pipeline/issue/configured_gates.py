@@ -1,0 +1,87 @@
+"""Asks in the run of an issue what the repository itself wants people to be asked in its phases (SPEC S8)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from pydantic import JsonValue
+
+from domain.config.conditions.evaluation import Value
+from domain.config.configuration import Configuration
+from domain.gates import Gate
+from domain.runs.plan import Weighed
+from domain.runs.run import Phase, Run, RunState
+from memory.gates import gates
+from memory.reservations import reservations
+from memory.runs import phases
+from messages import plan as plan_texts
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.gates.ask import AtGate, ask
+from pipeline.issue.planning import REFUSED, Ended
+from safety.gates import has_own, own
+
+
+class OwnGates:
+    """The repository's own gates at the end of each phase of one run.
+
+    :param plan: what conditions may speak of in every phase.
+    """
+
+    def __init__(
+        self, services: Services, journal: WorkflowJournal, run: Run, configuration: Configuration, plan: Weighed
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._run = run
+        self._configuration = configuration
+        self._plan = plan
+
+    async def passed(
+        self, phase: Phase, turn: int, about: str, known: Mapping[str, Value] | None = None
+    ) -> Ended | None:
+        """Ask whether the run may leave a phase; how it ends if people do not let it.
+
+        :param turn: which time it is in that phase; what it left once is not asked about again.
+        :param about: what they approve: the plan, or the commit the phase came to.
+        :param known: what conditions may speak of beside the plan and the run.
+        :raises AtGate: nobody answered yet.
+        """
+        if not has_own(phase, self._configuration) or not await self._journal.does("phases have gates of their own"):
+            return None
+        answered = await self._journal.listed(
+            f"ask what {phase.value} asks", partial(self._ask, phase, turn, about, known or {})
+        )
+        asked = [Gate.model_validate(each) for each in answered]
+        refused = next((gate for gate in asked if gate.state in REFUSED), None)
+        if refused is not None:
+            spent = (await reservations.of_run(self._services.database, self._run.id)).amount
+            return Ended(RunState.failed, REFUSED[refused.state], plan_texts.not_let_on(refused, spent=spent))
+        waiting = next((gate for gate in asked if gate.is_waiting), None)
+        if waiting is not None:
+            raise AtGate(waiting)
+        return None
+
+    async def _ask(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> JsonValue:
+        if await phases.is_left(self._services.database, self._run, phase, turn):
+            return []
+        before = await gates.of_run(self._services.database, self._run.id)
+        facts = {**await self._known(), **known}
+        wanted = own(phase, self._configuration, facts, phase.value, about, known=before)
+        live = [await ask(self._services, self._run, each) for each in wanted]
+        return [gate.model_dump(mode="json") for gate in live]
+
+    async def _known(self) -> Mapping[str, Value]:
+        return {
+            "plan.risk_level": self._plan.level.value,
+            "plan.tasks": len(self._plan.plan.tasks),
+            "run.cost": (await reservations.of_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.trigger": self._run.trigger.value,
+        }
+
+
+def of_tests(failed: int | None) -> Mapping[str, Value]:
+    """What conditions may speak of once the tests have run.
+
+    :param failed: how many tests failed; None where they could not be run, so that nobody knows.
+    """
+    return {} if failed is None else {"testing.failed": failed}

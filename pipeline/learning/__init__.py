@@ -1,0 +1,1 @@
+"""What Forge learns from its runs, and the nightly order among its memories."""

@@ -1,0 +1,116 @@
+"""Puts the memories of each repository in order once a night (UTC), durably and once over all processes (SPEC M5)."""
+
+import asyncio
+from datetime import date, datetime
+from functools import partial
+
+import structlog
+from dbos import DBOS, EnqueueOptions
+from pydantic import BaseModel, JsonValue
+
+from domain.config.configuration import Memory
+from domain.errors import ForgeError
+from memory.learned import consolidation
+from pipeline.config import loading
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.names import APP_VERSION, CONSOLIDATE, LEARNING
+from pipeline.steps import noted
+from safety import memory_consolidation as deciding
+from safety.memory_consolidation import Plan
+
+log = structlog.get_logger(__name__)
+
+HOUR = 3
+"""UTC, from which on a night's work begins."""
+BATCH = 50
+"""Memories that are changed in one transaction: nobody waits for the lock for long."""
+
+
+class Nights:
+    """The look of one process whether a night's work is due; each has its name, so that it is done once."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._begun: date | None = None
+
+    async def tidy(self) -> None:
+        """Begin tonight's work, unless this process did so."""
+        now = self._services.clock.now()
+        if now.hour < HOUR or self._begun == now.date():
+            return
+        for repository_id in await consolidation.repositories(self._services.database):
+            await begin(repository_id, now.date())
+        self._begun = now.date()
+
+
+async def begin(repository_id: int, day: date) -> None:
+    """Queue a night's work in a repository; a repeated call changes nothing."""
+    options: EnqueueOptions = {
+        "workflow_name": CONSOLIDATE,
+        "queue_name": LEARNING,  # one thing at a time in a repository: nothing is learned meanwhile
+        "workflow_id": f"consolidate:{day.isoformat()}:{repository_id}",
+        "app_version": APP_VERSION,
+        "queue_partition_key": str(repository_id),
+    }
+    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, repository_id))
+
+
+class _Planned(BaseModel):
+    """What is done, as decided at one moment: however often it is interrupted, it is carried out as it was."""
+
+    plan: Plan
+    at: datetime
+
+
+class Consolidating:
+    """One night's work in one repository."""
+
+    def __init__(self, services: Services, repository_id: int, workflow_id: str) -> None:
+        self._services = services
+        self._repository_id = repository_id
+        self._workflow_id = workflow_id
+        self._journal = WorkflowJournal(services, workflow_id)
+
+    async def execute(self) -> str:
+        """Put the memories in order; what that came to, in a few words."""
+        settings = Memory.model_validate(await self._journal.step("what may live", self._settings))
+        if not settings.enabled:
+            return "not here"
+        planned = _Planned.model_validate(await self._journal.step("plan", lambda: self._plan(settings.max)))
+        changes = planned.plan.changes
+        for start in range(0, len(changes), BATCH):
+            await self._journal.step("carry out", partial(self._carry_out, planned, start))
+        await self._journal.step("report", lambda: self._report(planned))
+        return f"{len(changes)} archived, {planned.plan.live} live"
+
+    async def _settings(self) -> JsonValue:
+        """What the repository says, or what is usual where it is out of reach."""
+        services = self._services
+        where = await consolidation.address(services.database, self._repository_id)
+        if where is None:
+            return Memory().model_dump(mode="json")
+        try:
+            ceilings = services.ceilings.of_configuration
+            loaded = await loading.load(services.host, services.database, where, ceilings)
+        except ForgeError as error:
+            log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
+            return Memory().model_dump(mode="json")
+        return loaded.configuration.memory.model_dump(mode="json")
+
+    async def _plan(self, most: int) -> JsonValue:
+        database, now = self._services.database, self._services.clock.now()
+        known = await consolidation.known(database, self._repository_id)
+        held = await consolidation.held(database, self._repository_id)
+        plan = await asyncio.to_thread(deciding.plan, known, now, most, held)
+        return _Planned(plan=plan, at=now).model_dump(mode="json")
+
+    async def _carry_out(self, planned: _Planned, start: int) -> JsonValue:
+        changes = planned.plan.changes[start : start + BATCH]
+        await consolidation.carry_out(self._services.database, changes, planned.at)
+        return None
+
+    async def _report(self, planned: _Planned) -> JsonValue:
+        database = self._services.database
+        await consolidation.report(database, self._repository_id, self._workflow_id, planned.plan, planned.at)
+        return None

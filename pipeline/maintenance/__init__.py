@@ -1,0 +1,1 @@
+"""What runs on a timer or once: retention, purges and redelivery."""

@@ -1,0 +1,60 @@
+"""Removes what Forge keeps of repositories it lost; what it did and what that cost stays known for its time."""
+
+from collections.abc import Sequence
+
+from domain.errors import Forbidden, NotFound
+from memory.learned import memories, memory_file
+from memory.reports import retention
+from memory.repositories import configurations, purges
+from memory.runs import checkpoints, contract_leases, runs
+from pipeline.context import Services
+from pipeline.maintenance.retention import forget_journals, remove_copies
+
+
+async def still_lost(services: Services, installation_id: int, repository_ids: Sequence[int]) -> Sequence[int]:
+    """Which of these repositories GitHub hides from an installation: the event that said so may be late.
+
+    :raises CodeHostError: GitHub does not say.
+    """
+    try:
+        covered = await services.host.covered(installation_id)
+    except (Forbidden, NotFound):  # suspended or uninstalled: it sees nothing
+        return repository_ids
+    return [each for each in repository_ids if each not in covered]
+
+
+async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
+    """Remove code, prompts, leases, configurations, findings, gates and what was learned; of how many repositories.
+
+    What was transferred to an owner who has the App, too, is theirs and stays. May be repeated. The
+    audit, the costs and the deliveries go with their time (:mod:`memory.reports.retention`).
+
+    :param repository_ids: None: all of the installation.
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    everything = repository_ids is None
+    if repository_ids is None:
+        ran = await runs.repositories(services.database, installation_id)
+        taught = await memories.repositories(services.database, installation_id)  # words of people need no run
+        repository_ids = sorted({*ran, *taught})
+    elsewhere = await runs.of_others(services.database, installation_id, repository_ids)  # they were transferred
+    repository_ids = [each for each in repository_ids if each not in elsewhere]
+    scopes = None if everything else repository_ids  # None: the organisation's, too
+    await configurations.purge(services.database, installation_id, scopes, elsewhere)
+    await checkpoints.purge(services.database, repository_ids)
+    await contract_leases.purge(services.database, repository_ids)
+    await memory_file.purge(services.database, installation_id, repository_ids)
+    await retention.forget(services.database, repository_ids)
+    await forget_journals(services, repository_ids)
+    await purge_copies(services, installation_id, repository_ids)
+    return len(repository_ids)
+
+
+async def purge_copies(services: Services, installation_id: int, repository_ids: Sequence[int]) -> None:
+    """Remove what can be read again where access comes back: mirrors, downloads, kept configurations.
+
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    await configurations.purge(services.database, installation_id, repository_ids)
+    await purges.note(services.database, repository_ids, services.clock.now())  # for the processes of other machines
+    await remove_copies(services, repository_ids)

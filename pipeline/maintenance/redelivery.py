@@ -1,0 +1,162 @@
+"""Finds the deliveries that were missed, in GitHub's own log, and has GitHub send them again."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+
+from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
+from domain.github.deliveries import DeliveryAttempt
+from domain.ids import new_id
+from domain.ports import Clock, DeliveryLog
+from memory.db.engine import Database
+from memory.deliveries import deliveries, redelivery
+from memory.deliveries.redelivery import Turn
+from safety.redelivery import TOO_OLD, Doubtful, Step, doubtful, plan
+
+log = structlog.get_logger(__name__)
+
+EVERY = timedelta(minutes=3)
+OVERLAP = timedelta(minutes=5)  # read twice: the log is not written in the order in which attempts end
+MOST_PAGES = 300  # of 100 attempts, in one sweep
+MOST_ASKED = 100  # in one sweep
+LOOK = 5.0  # seconds between two looks whether a sweep is due
+_AFTER_FAILURE = 12  # looks that are left out
+
+
+class TurnLost(ForgeError):
+    """Another process reads the log now, because this one took too long."""
+
+    def __init__(self) -> None:
+        super().__init__("Another process reads GitHub's log of deliveries now.")
+
+
+class Redelivery:
+    """Sweeps through GitHub's log of deliveries, one process at a time, and never reads what was read before.
+
+    :param look: seconds between two looks whether a sweep is due.
+    :param most: how many deliveries are asked for in one sweep.
+    :param count: told of each delivery that was asked for, and of each that GitHub refused.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        delivery_log: DeliveryLog,
+        clock: Clock,
+        app_id: int,
+        *,
+        look: float = LOOK,
+        most: int = MOST_ASKED,
+        count: Callable[[str], None] = lambda outcome: None,
+    ) -> None:
+        self._database = database
+        self._log = delivery_log
+        self._clock = clock
+        self._turn = Turn(app_id, new_id())
+        self._look = look
+        self._most = most
+        self._count = count
+        self._has_begun = False
+
+    async def keep_sweeping(self) -> None:
+        """Sweep as soon as it is this process's turn, and then every few minutes; a failure does not end it."""
+        while True:
+            looks = 1
+            try:
+                await self.sweep()
+            except ForgeError as error:
+                log.warning("redelivery.failed", error=str(error))
+                looks = _AFTER_FAILURE
+            except Exception:
+                log.exception("redelivery.failed")
+                looks = _AFTER_FAILURE
+            await asyncio.sleep(looks * self._look)
+
+    async def sweep(self) -> bool:
+        """Read what is new in the log and ask for what was missed, if that is due and nobody else does.
+
+        The first sweep of a process is always due: nobody may have listened until now.
+
+        :raises CodeHostError: GitHub did not play along; the next sweep begins where the last whole one ended.
+        """
+        now = self._clock.now()
+        due = now - EVERY if self._has_begun else now
+        if not await redelivery.take(self._database, self._turn, now, due):
+            return False
+        self._has_begun = True
+        try:
+            await self._ask(await self._missed())
+        finally:
+            await redelivery.give_back(self._database, self._turn, self._clock.now())
+        return True
+
+    async def _missed(self) -> Sequence[Doubtful]:
+        """The deliveries to ask for, the oldest first; what is doubtful is remembered."""
+        now = self._clock.now()
+        attempts = await self._attempts(await self._read_to(now))
+        remembered = await redelivery.remembered(self._database)
+        found = doubtful(attempts, remembered)
+        known = await deliveries.known(self._database, [each.guid for each in found])
+        verdicts = plan(found, known, now, self._log.redeliverable_for)
+        left = [each.delivery for each in verdicts if each.step is not Step.drop]
+        gone = {each.delivery.guid for each in verdicts if each.step is Step.drop}
+        await self._keep_turn()
+        await redelivery.remember(self._database, [each for each in left if each not in remembered])
+        await redelivery.forget(self._database, [each for each in remembered if each.guid in gone])
+        if attempts:
+            newest = min(max(each.at for each in attempts), now)
+            await redelivery.set_read_to(self._database, self._turn, newest)
+        for each in verdicts:
+            if each.delivery.asked and each.reason.code == TOO_OLD:
+                log.warning("redelivery.given_up", guid=each.delivery.guid, times=each.delivery.asked)
+        return [each.delivery for each in verdicts if each.step is Step.ask]
+
+    async def _read_to(self, now: datetime) -> datetime:
+        """The moment back to which the log must be read."""
+        oldest = now - self._log.redeliverable_for
+        before = await redelivery.read_to(self._database, self._turn.app_id)
+        return oldest if before is None else max(oldest, before - OVERLAP)
+
+    async def _attempts(self, back_to: datetime) -> Sequence[DeliveryAttempt]:
+        """The newest attempts, back to a moment or as far as one sweep goes."""
+        attempts: list[DeliveryAttempt] = []
+        cursor = None
+        for _ in range(MOST_PAGES):
+            await self._keep_turn()
+            page = await self._log.attempts(cursor)
+            attempts += page.attempts
+            cursor = page.following
+            if cursor is None or not page.attempts or page.attempts[-1].at < back_to:
+                return attempts
+        log.warning("redelivery.log_too_long", attempts=len(attempts), read_back_to=attempts[-1].at.isoformat())
+        return attempts
+
+    async def _ask(self, missed: Sequence[Doubtful]) -> None:
+        """Ask for deliveries, each counted as asked for before it is: an answer that is lost is no reason to repeat."""
+        outcomes: Counter[str] = Counter()
+        try:
+            for each in missed[: self._most]:
+                if not await redelivery.claim(self._database, self._turn, each, self._clock.now()):
+                    raise TurnLost
+                outcome = await self._ask_for(each)
+                outcomes[outcome] += 1
+                self._count(outcome)
+        finally:
+            if outcomes:
+                log.info("redelivery.done", left=len(missed) - outcomes.total(), **outcomes)
+
+    async def _ask_for(self, delivery: Doubtful) -> str:
+        try:
+            await self._log.redeliver(delivery.attempt_id)
+        except (Forbidden, NotFound, Unprocessable) as error:  # this one only
+            log.warning("redelivery.refused", guid=delivery.guid, event_name=delivery.event, error=str(error))
+            return "refused"
+        return "asked"
+
+    async def _keep_turn(self) -> None:
+        """:raises TurnLost: it is another process's by now."""
+        if not await redelivery.keep(self._database, self._turn, self._clock.now()):
+            raise TurnLost

@@ -1,0 +1,111 @@
+"""Keeps nothing for longer than it should be: once an hour it removes old rows, journals and mirrors (SPEC S12)."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from dbos import DBOS
+
+from domain.errors import CodeAccessError
+from memory.reports import retention
+from memory.reports.retention import CODE
+from memory.repositories import purges
+from pipeline.context import Services
+
+log = structlog.get_logger(__name__)
+
+EVERY = timedelta(hours=1)
+MIRRORS = timedelta(days=30)
+"""How long a mirror is kept that nobody uses, and what set-ups downloaded; both are read anew when they are needed."""
+_BATCH = 50  # workflows, each with all its steps
+_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+
+
+class Retention:
+    """The sweep of one process. Several at once do no harm: what is gone is gone."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._swept: datetime | None = None
+
+    async def sweep(self) -> None:
+        """Remove what is old, unless this process did so within the hour."""
+        now = self._services.clock.now()
+        if self._swept is not None and timedelta() <= now - self._swept < EVERY:
+            return
+        self._swept = now
+        await self._remove_lost()
+        removed = await remove_old(self._services, now)
+        if removed:
+            log.info("retention.swept", **{name.replace(" ", "_"): count for name, count in removed.items()})
+
+    async def _remove_lost(self) -> None:
+        """Remove this machine's copies of what any process purged; a mirror in use goes with the next sweep."""
+        for each in await purges.known(self._services.database):
+            with contextlib.suppress(CodeAccessError):
+                await remove_copies(self._services, [each])
+
+
+async def remove_copies(services: Services, repository_ids: Sequence[int]) -> None:
+    """Remove what this machine keeps of repositories.
+
+    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    """
+    if services.toolbox.filling is not None:
+        for each in repository_ids:
+            await services.toolbox.filling.remove(each)
+    removed = [await services.mirrors.remove(each) for each in repository_ids]
+    if not all(removed):
+        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
+
+
+async def remove_old(services: Services, now: datetime) -> dict[str, int]:
+    """Remove what was kept long enough; how much of each kind."""
+    removed = await retention.remove(services.database, await retention.terms(services.database), now)
+    mirrors = len(await services.mirrors.purge(now - MIRRORS))
+    filling = services.toolbox.filling
+    downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)
+    journals = await _old_journals(now - CODE)
+    more = {"mirrors": mirrors, "downloads": downloads, "journals": journals}
+    return removed | {name: count for name, count in more.items() if count}
+
+
+async def _old_journals(until: datetime) -> int:
+    """Remove what DBOS keeps of workflows that are over: the answers of their steps, which hold code and prompts."""
+    count = 0
+    while True:
+        found = await DBOS.list_workflows_async(
+            status=_OVER, completed_before=until.isoformat(), limit=_BATCH, load_input=False, load_output=False
+        )
+        await _remove([each.workflow_id for each in found])
+        count += len(found)
+        if len(found) < _BATCH:
+            return count
+        await asyncio.sleep(0)
+
+
+async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
+    """Remove the journals of all that is over in repositories that Forge lost; the rest goes with its time."""
+    runs = await retention.runs_of(services.database, repository_ids)
+    deliveries = await retention.deliveries_of(services.database, repository_ids)
+    for start in range(0, len(runs), _BATCH):
+        await _remove(await _over([*runs[start : start + _BATCH]]))
+    for start in range(0, len(deliveries), _BATCH):
+        await _remove(await _over([*deliveries[start : start + _BATCH]]))
+
+
+async def _over(workflow_id_prefix: list[str]) -> Sequence[str]:
+    found = await DBOS.list_workflows_async(
+        workflow_id_prefix=workflow_id_prefix,
+        status=_OVER,
+        load_input=False,
+        load_output=False,
+    )
+    return [each.workflow_id for each in found]
+
+
+async def _remove(workflow_ids: Sequence[str]) -> None:
+    if workflow_ids:
+        await DBOS.delete_workflows_async([*workflow_ids])

@@ -1,0 +1,118 @@
+"""Asks people what a drawn review has to ask, and draws its verdict with what they answered."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from domain.config.conditions.evaluation import Value
+from domain.config.configuration import Configuration
+from domain.errors import ForgeError
+from domain.gates import Gate, GateRequest, GateState
+from domain.github.pull_requests import PullRequest
+from domain.review.findings import Severity
+from domain.review.review import Review
+from domain.runs.run import Run
+from memory.gates import gates
+from memory.reservations import reservations
+from memory.runs import checkpoints
+from pipeline.context import Services
+from pipeline.gates.ask import ask, show_all
+from pipeline.verdicts.suppression import heeded
+from safety.eligibility import NEWCOMERS
+from safety.gates import OF_OTHER_PHASES, answered, held, needed, unanswered
+
+
+class GatesOutcome(StrEnum):
+    """Where the gates of a review leave its run."""
+
+    passed = "passed"
+    waiting = "waiting"
+    rejected = "rejected"
+    expired = "expired"
+
+
+class Asked:
+    """What one review asks people."""
+
+    def __init__(self, services: Services, run: Run, configuration: Configuration, pull_request: PullRequest) -> None:
+        self._services = services
+        self._run = run
+        self._configuration = configuration
+        self._pull_request = pull_request
+
+    async def outcome(self) -> GatesOutcome:
+        """Ask what is to be asked, drop what is settled otherwise, and keep the verdict; may be repeated."""
+        review = await self._drawn()
+        known = await gates.of_run(self._services.database, self._run.id)
+        wanted = await self._wanted(review, known)
+        live = [await ask(self._services, self._run, request) for request in wanted]
+        outcome = _outcome(live)
+        ended = outcome in {GatesOutcome.rejected, GatesOutcome.expired}
+        goes_on = outcome is GatesOutcome.waiting
+        elsewhere = [gate for gate in known if gate.name in OF_OTHER_PHASES]
+        keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # what ended asks nothing any more
+        why = "ended" if ended else "settled"
+        await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
+        every = await show_all(self._services, self._run)
+        verdict = held(answered(review, every), [gate for gate in every if gate.id in {each.id for each in live}])
+        await checkpoints.replace_review(self._services.database, self._run, verdict)
+        return outcome
+
+    async def unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+        """What has to be asked, and approved, before this review may approve.
+
+        :param review: with what people dismissed, without what they answered.
+        """
+        return unanswered(await self._wanted(review, known), known)
+
+    async def _wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+        if self._configuration.review.dry_run:  # nobody is asked where nobody is told
+            return []
+        return needed(review, review.changed, self._configuration, await self._context(review), known)
+
+    async def _drawn(self) -> Review:
+        """The review with what people dismissed meanwhile.
+
+        :raises ForgeError: if it is gone.
+        """
+        review = await checkpoints.load_review(self._services.database, self._run)
+        if review is None:
+            raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
+        return await heeded(self._services, self._run.repository, review, self._configuration)
+
+    async def _context(self, review: Review) -> Mapping[str, Value]:
+        """What conditions of the repository's own gates may speak of."""
+        pull_request = self._pull_request
+        count = {each: sum(finding.severity is each for finding in review.findings) for each in Severity}
+        return {
+            "review.lines_changed": review.additions + review.deletions,
+            "review.files_changed": review.files,
+            "review.risk": review.risk.score,
+            "review.risk_level": review.risk.level.value,
+            "review.findings": len(review.findings),
+            "review.critical": count[Severity.critical],
+            "review.errors": count[Severity.error],
+            "review.warnings": count[Severity.warning],
+            "review.rules": tuple(dict.fromkeys(finding.rule for finding in review.findings)),
+            "review.categories": tuple(dict.fromkeys(finding.category.value for finding in review.findings)),
+            "review.decision": review.decision.value,
+            "review.not_looked_at": sum(entry.matters for entry in review.not_looked_at),
+            "review.base": pull_request.base_ref,
+            "review.from_fork": pull_request.is_from_fork(self._run.repository.id),
+            "review.first_time": pull_request.author_association in NEWCOMERS,
+            "review.author": pull_request.author_login,
+            "review.paths": review.changed,
+            "run.cost": (await reservations.of_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.trigger": self._run.trigger.value,
+        }
+
+
+def _outcome(live: Sequence[Gate]) -> GatesOutcome:
+    states = {gate.state for gate in live}
+    for state, outcome in (
+        (GateState.rejected, GatesOutcome.rejected),
+        (GateState.expired, GatesOutcome.expired),
+        (GateState.waiting, GatesOutcome.waiting),
+    ):
+        if state in states:
+            return outcome
+    return GatesOutcome.passed

@@ -1,0 +1,87 @@
+"""Draws a review with what people dismissed: the findings themselves, and their like as far as that was learned."""
+
+from collections.abc import Sequence
+
+from domain.config.configuration import Configuration, Memory
+from domain.review.findings import Finding, Layer
+from domain.review.review import Review
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.findings import dismissals, findings
+from memory.learned import memories
+from memory.runs import runs
+from messages.memory import MOST_NAMED, Evidence
+from pipeline.config import loading
+from pipeline.context import Services
+from safety.review_update import with_dismissals
+from safety.suppression import FEWEST, NO_HISTORY, History, distinct, held, may_be_held, unseconded, weighed
+
+
+async def heeded(
+    services: Services, repository: RepositoryRef, review: Review, configured: Configuration | None = None
+) -> Review:
+    """The review as it stands with what people said in this repository until now.
+
+    :param configured: what the repository wants; asked for where it matters and is not given.
+    """
+    dismissed = await dismissals.among(services.database, repository, review.fingerprints)
+    history = await history_of(services.database, repository, review.found)
+    if history.dismissed and not await learns(services, repository, configured):
+        history = NO_HISTORY
+    return with_dismissals(review, dismissed, history)
+
+
+async def history_of(database: Database, repository: RepositoryRef, found: Sequence[Finding]) -> History:
+    """What people did here with findings of the same rules, at the same places, and with what a model said nearby."""
+    rules, places = {finding.rule for finding in found}, {finding.place for finding in found}
+    if not rules:
+        return NO_HISTORY
+    said_of = {finding.path for finding in found if finding.layer is Layer.model}
+    past = await dismissals.like(database, repository, rules, places, said_of)
+    if len(past) < FEWEST:
+        return History(past)
+    doubted = {each.rule for each in past}
+    return History(past, await findings.taken_up(database, repository.id, doubted))
+
+
+async def evidence(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding, *, is_learning: bool
+) -> Evidence:
+    """What is known about why a finding of a pull request is raised or not.
+
+    :param is_learning: whether the repository wants that of its like to count.
+    """
+    history = await history_of(database, repository, [finding])
+    own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
+    led = [await memories.find(database, each) for each in finding.memories[:MOST_NAMED]]
+    return Evidence(
+        finding,
+        dismissal=own[0] if own else None,
+        weight=weighed(finding, history) if is_learning else None,
+        exempt=not may_be_held(finding),
+        held=held(finding, history) if is_learning and not own else None,
+        unseconded=unseconded(finding, history) if is_learning and not own else None,
+        past=distinct(finding, history),
+        memories=[memory for memory in led if memory is not None],
+        heads=await _heads(database, repository, number, finding),
+    )
+
+
+async def _heads(
+    database: Database, repository: RepositoryRef, number: int, finding: Finding
+) -> tuple[str, str] | None:
+    ids = await findings.runs_of(database, repository.id, number, finding.id)
+    found = [await runs.get(database, run_id) for run_id in ids or ()]
+    first, last = found or (None, None)
+    return None if first is None or last is None else (first.head_sha, last.head_sha)
+
+
+async def learns(services: Services, repository: RepositoryRef, configured: Configuration | None = None) -> bool:
+    """Whether the repository wants Forge to learn, and to use what it learned."""
+    return (await wanted(services, repository) if configured is None else configured.memory).enabled
+
+
+async def wanted(services: Services, repository: RepositoryRef) -> Memory:
+    """What the repository wants of Forge's memory."""
+    ceilings = services.ceilings.of_configuration
+    return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory

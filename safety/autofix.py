@@ -1,0 +1,89 @@
+"""Decides which findings Forge may correct by itself, and what the files are then (SPEC S10)."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.review.findings import Finding, Layer
+
+_SIMPLE = (
+    *("I", "W", "E1", "E2", "E3", "Q", "COM", "D2"),  # formatting
+    *("F401", "F541", "UP", "PIE79"),  # lint whose safe fix leaves what the code does as it is
+)
+MOST_FINDINGS = 50
+MOST_FILES = 20
+
+
+def is_simple(finding: Finding) -> bool:
+    """Whether it is formatting or simple lint with a fix its tool calls safe: never security, never a model's idea."""
+    tool, _, code = finding.rule.partition("/")
+    return (
+        finding.layer is Layer.static
+        and finding.fix is not None
+        and tool == "ruff"
+        and any(code.startswith(family) and _goes_on(code, family) for family in _SIMPLE)
+    )
+
+
+def chosen(findings: Sequence[Finding]) -> list[Finding]:
+    """The simple ones that can be corrected together, in the order of their places.
+
+    Of fixes that overlap the first is taken. Two removals in one file whose lines are indented could empty the block
+    they stand in, so only one of those is taken; a later review offers the other.
+    """
+    taken: dict[str, list[Finding]] = {}
+    for finding in sorted(filter(is_simple, findings), key=_place):
+        kept = taken.setdefault(finding.path, [])
+        if not kept or _place(kept[-1])[2] < _place(finding)[1]:
+            kept.append(finding)
+    files = sorted(path for path, kept in taken.items() if kept)[:MOST_FILES]
+    return [finding for path in files for finding in taken[path]][:MOST_FINDINGS]
+
+
+def corrected(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tuple[dict[str, bytes], list[Finding]]:
+    """The new contents of the files that change, and the findings that were corrected.
+
+    :param files: path → content at head, without those that cannot be read.
+    :param findings: as :func:`chosen`.
+    """
+    contents: dict[str, bytes] = {}
+    done: list[Finding] = []
+    for path in dict.fromkeys(finding.path for finding in findings):
+        before = files.get(path)
+        made = None if before is None else _file(before, [each for each in findings if each.path == path])
+        if made is not None and made[0] != before:
+            contents[path] = made[0]
+            done += made[1]
+    return contents, done
+
+
+def _file(content: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]] | None:
+    """The file with its fixes, from the last to the first; None if it is not plain text or has other lines."""
+    try:
+        lines = content.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return None
+    done: list[Finding] = []
+    indented_removals = 0
+    for finding in sorted(findings, key=_place, reverse=True):
+        fix = finding.fix
+        if fix is None or not 1 <= fix.start_line <= fix.end_line <= len(lines):
+            return None
+        old = lines[fix.start_line - 1 : fix.end_line]
+        if not fix.replacement:
+            indented_removals += old[0][:1].isspace()
+            if old[0][:1].isspace() and indented_removals > 1:
+                continue
+        ending = "\r" if old[0].endswith("\r") else ""
+        new = [line + ending for line in fix.replacement.split("\n")] if fix.replacement else []
+        lines[fix.start_line - 1 : fix.end_line] = new
+        done.append(finding)
+    return "\n".join(lines).encode("utf-8"), done[::-1]
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    fix = finding.fix
+    return (finding.path, 0, 0) if fix is None else (finding.path, fix.start_line, fix.end_line)
+
+
+def _goes_on(code: str, family: str) -> bool:
+    """Whether the code continues with a number: ``I`` holds I001 and not INT001."""
+    return family[-1].isdigit() or code[len(family) :][:1].isdigit()

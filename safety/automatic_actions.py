@@ -1,0 +1,189 @@
+"""Decides whether Forge may act without being asked, at a level of the automation ladder (SPEC S10)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.review.review import RiskLevel
+from domain.verdicts import Reason
+from safety.automation_ladder import HIGHEST
+
+NAMES = ("manual", "suggests", "acts", "acts and tells", "acts alone at low risk")
+"""What each level is called, from 0 to 4."""
+TELLS = 3
+"""The level at which people are told before a merge or a deployment, and can stop it."""
+
+
+class Act(StrEnum):
+    """What Forge could do by itself."""
+
+    comment = "comment"
+    auto_fix = "auto_fix"
+    auto_approve = "auto_approve"
+    auto_merge = "auto_merge"
+    staging_deploy = "staging_deploy"
+    open_draft_pr = "open_draft_pr"
+    production_deploy = "production_deploy"
+
+
+@dataclass(frozen=True)
+class ActFacts:
+    """What is known about the change. What nobody says is taken for the worst.
+
+    :param risk: of the change.
+    :param touches_protected: it changes a protected path.
+    :param from_fork: its head is in a fork.
+    :param checks_green: every required check of this head succeeded.
+    :param asked: a person who may asked for it.
+    :param is_simple: it corrects nothing but formatting and simple lint.
+    :param is_all_read: a linter of its language or a model read every changed file.
+    """
+
+    risk: RiskLevel | None = None
+    touches_protected: bool = True
+    from_fork: bool = True
+    checks_green: bool = False
+    asked: bool = False
+    is_simple: bool = False
+    is_all_read: bool = False
+
+
+NOTHING_KNOWN = ActFacts()
+
+
+class Allowed(BaseModel):
+    """Whether Forge may act, and by which rule.
+
+    :param rule: the first rule that forbids it; if none does, the one that allows it. It is the code of a reason.
+    :param override_window: people are told first, and have time to stop it.
+    :param reason: for people and the audit; names level and rule, its children are all rules with what was found.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    act: Act
+    level: int
+    allowed: bool
+    rule: str
+    override_window: bool = False
+    reason: Reason
+
+
+def allows(level: int, act: Act, facts: ActFacts = NOTHING_KNOWN) -> Allowed:
+    """Whether a level allows an act on a change.
+
+    :param level: the one that holds, see :func:`safety.automation_ladder.evaluate`. 0 allows no act that nobody
+        asked for.
+    """
+    rules = [rule(level, facts) for rule in _RULES[act]]
+    broken = next((rule for rule in rules if not rule.kept), None)
+    code = f"ladder.{act.value}"
+    reason = Reason(
+        code=code,
+        text=_said(level, act, broken),
+        value=level,
+        children=tuple(Reason(code=rule.code, text=rule.text) for rule in rules),
+    )
+    return Allowed(
+        act=act,
+        level=level,
+        allowed=broken is None,
+        rule=code if broken is None else broken.code,
+        override_window=broken is None and level == TELLS and act in _TOLD_FIRST,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A rule with what was found, as the rest of a sentence."""
+
+    kept: bool
+    code: str
+    text: str
+
+
+_Rule = Callable[[int, ActFacts], _Found]
+
+
+def _said(level: int, act: Act, broken: _Found | None) -> str:
+    name = NAMES[level] if 0 <= level <= HIGHEST else "unknown"
+    if broken is None:
+        return f"Level {level} ({name}) lets Forge {_DOES[act]}"
+    return f"Level {level} ({name}) does not let Forge {_DOES[act]}: {broken.text}"
+
+
+def _from(least: int) -> _Rule:
+    def rule(level: int, facts: ActFacts) -> _Found:
+        return _Found(least <= level <= HIGHEST, "ladder.level", f"it takes level {least} or higher")
+
+    return rule
+
+
+def _from_or_asked(least: int) -> _Rule:
+    def rule(level: int, facts: ActFacts) -> _Found:
+        text = f"it takes level {least} or higher, or somebody who asks"
+        return _Found(least <= level <= HIGHEST or facts.asked, "ladder.level", text)
+
+    return rule
+
+
+def _low_risk(level: int, facts: ActFacts) -> _Found:
+    known = "not known" if facts.risk is None else facts.risk.value
+    return _Found(facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known}, and it must be low")
+
+
+def _no_protected_paths(level: int, facts: ActFacts) -> _Found:
+    touched = "changes" if facts.touches_protected else "does not change"
+    return _Found(not facts.touches_protected, "ladder.protected_paths", f"it {touched} protected paths")
+
+
+def _all_read(level: int, facts: ActFacts) -> _Found:
+    whole = "every changed file was read" if facts.is_all_read else "not every changed file was read"
+    return _Found(facts.is_all_read, "ladder.unread", f"{whole} by a linter of its language or a model")
+
+
+def _no_fork(level: int, facts: ActFacts) -> _Found:
+    where = "in a fork" if facts.from_fork else "in this repository"
+    return _Found(not facts.from_fork, "ladder.fork", f"its head is {where}")
+
+
+def _checks_green(level: int, facts: ActFacts) -> _Found:
+    text = "all required checks are green" if facts.checks_green else "a required check is not green"
+    return _Found(facts.checks_green, "ladder.checks", text)
+
+
+def _simple(level: int, facts: ActFacts) -> _Found:
+    text = f"below level {HIGHEST} only formatting and simple lint are corrected"
+    return _Found(facts.is_simple or level == HIGHEST, "ladder.simple", text)
+
+
+def _asked(level: int, facts: ActFacts) -> _Found:
+    return _Found(facts.asked, "ladder.asked", "somebody asked for it" if facts.asked else "nobody asked for it")
+
+
+def _never(level: int, facts: ActFacts) -> _Found:
+    return _Found(False, "ladder.never", "a person decides about it at every level")
+
+
+_RULES: Mapping[Act, tuple[_Rule, ...]] = {
+    Act.comment: (_from_or_asked(1),),
+    Act.auto_fix: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _simple),
+    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Act.staging_deploy: (_from(3), _low_risk, _no_protected_paths),
+    Act.open_draft_pr: (_from(1), _asked),
+    Act.production_deploy: (_never,),
+}
+_TOLD_FIRST = {Act.auto_merge, Act.staging_deploy}
+_DOES: Mapping[Act, str] = {
+    Act.comment: "comment",
+    Act.auto_fix: "correct the change",
+    Act.auto_approve: "approve",
+    Act.auto_merge: "merge",
+    Act.staging_deploy: "deploy to staging",
+    Act.open_draft_pr: "open a draft pull request",
+    Act.production_deploy: "deploy to production",
+}

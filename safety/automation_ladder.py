@@ -1,0 +1,268 @@
+"""Decides on which level of the automation ladder a repository stands, from what its runs showed (SPEC S10).
+
+Each level has one row of numbers, :data:`LEVELS`. It rises one level when the next row is met, and falls one when its
+own row is broken. Runs are completed runs, false positives are dismissed among posted findings, and both they and the
+missed critical bugs are counted over the last so many runs as the row itself asks for. Two rules keep the level from
+going up and down with every run:
+
+- **Up**: after any change of level it takes as many further runs as lie between the two rows (10, 40, 150, 300), and
+  the row must be met over its whole window, with what was bad before the change. Whoever never fell so rises at
+  runs 50, 200 and 500.
+- **Down**: what happened before the level last changed does not count against it again. A level falls when what came
+  since breaks its row: findings dismissed in runs since, against all that its window posted; bugs reported as missed
+  since; approvals too rare after a rejection since. So one bad week costs one level, and going on like that the next
+  one, after about ten bad runs each. A share is not judged on fewer than 10 runs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.config.configuration import Ladder
+from domain.verdicts import Reason
+
+START, HIGHEST = 1, 4
+ALPHA = 0.1
+"""Weight of the newest decision in the approval rate."""
+ENOUGH = 10
+"""Completed runs below which a share of false positives says nothing: what the lowest row asks for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a level asks for.
+
+    :param runs: completed runs; also the window over which the rest is counted.
+    :param false_positives: at most, in percent of the posted findings.
+    :param missed: critical bugs missed, at most.
+    :param approval: approval rate at least, in percent; None: it does not matter.
+    """
+
+    runs: int
+    false_positives: int
+    missed: int
+    approval: int | None = None
+
+
+LEVELS: Mapping[int, Row] = {
+    1: Row(10, 50, 5),
+    2: Row(50, 20, 1, 80),
+    3: Row(200, 5, 0, 90),
+    4: Row(500, 2, 0, 95),
+}
+"""SPEC S10. Level 0 asks for nothing, so nobody falls from it."""
+RUNS_NEEDED = LEVELS[HIGHEST].runs + 1
+"""Newest runs that decide everything: the longest window, and the run before it, which tells when it began."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A completed run: when it completed, findings it posted, and how many of them people dismissed until now."""
+
+    at: datetime
+    posted: int = 0
+    dismissed: int = 0
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a person decided at a gate or on a pull request."""
+
+    at: datetime
+    approved: bool
+
+
+@dataclass(frozen=True)
+class LadderFacts:
+    """What is known about a repository.
+
+    :param since: when its level last changed or was set; None: never.
+    :param runs: its completed runs, oldest first; the newest :data:`RUNS_NEEDED` are enough.
+    :param missed: when each critical bug that was missed became known.
+    :param decisions: oldest first; the newest 200 are enough, as what came before weighs less than a billionth.
+    """
+
+    level: int = START
+    since: datetime | None = None
+    runs: Sequence[RunRecord] = ()
+    missed: Sequence[datetime] = ()
+    decisions: Sequence[Decided] = ()
+
+
+class Move(StrEnum):
+    """Why the level is what it is."""
+
+    stays = "stays"
+    rises = "rises"  # the next row is met
+    falls = "falls"  # its own row is broken
+    pinned = "pinned"  # the configuration holds another or the same one; what was reached stays until it does not
+    capped = "capped"  # the configuration allows no higher one
+
+
+class LadderVerdict(BaseModel):
+    """The level that is reached from now on. What may be acted on is it or the pinned one, within the bounds.
+
+    :param before: the level until now.
+    :param at: the moment of the decision; where the level changed, the next ``since``.
+    :param reason: why; the children are everything that was measured, met or not.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    level: int
+    before: int
+    move: Move
+    at: datetime
+    reason: Reason
+
+    @property
+    def changed(self) -> bool:
+        return self.level != self.before
+
+
+def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict:
+    """The level that is reached from now on: at most one above or below, and never above the highest allowed.
+
+    A pinned level is not reached: what was before stays, so that it goes on from there once the pin is gone.
+
+    :param bounds: the section ``ladder`` of the repository's configuration.
+    :param now: UTC.
+    """
+    level, move, text, measured = _moved(facts, bounds)
+    reason = Reason(
+        code=f"ladder.{move.value}",
+        text=text,
+        value=facts.level,
+        threshold=bounds.max_level,
+        children=tuple(one.reason for one in measured),
+    )
+    return LadderVerdict(level=level, before=facts.level, move=move, at=now, reason=reason)
+
+
+def approval_rate(decisions: Sequence[bool]) -> float:
+    """The exponential moving average of people's decisions, oldest first, from 0 (nobody approved) to 1."""
+    rate = 0.0
+    for approved in decisions:
+        rate += ALPHA * (approved - rate)
+    return rate
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """One number against its limit."""
+
+    met: bool
+    reason: Reason
+
+
+def _moved(facts: LadderFacts, bounds: Ladder) -> tuple[int, Move, str, list[_Measure]]:
+    if bounds.pinned is not None:
+        level = min(bounds.pinned, bounds.max_level)
+        held = _limits(facts, level)
+        although = "" if _are_met(held) else f", although it would fall: {_unmet(held)}"
+        return facts.level, Move.pinned, f"Level {level} is pinned{although}", held
+    if facts.level > bounds.max_level:
+        text = f"Level {bounds.max_level} is the highest that the configuration allows"
+        return bounds.max_level, Move.capped, text, []
+    own = _limits(facts, facts.level)
+    if not _are_met(own):
+        return facts.level - 1, Move.falls, f"Level {facts.level} falls to {facts.level - 1}: {_unmet(own)}", own
+    return _upwards(facts, bounds, own)
+
+
+def _upwards(facts: LadderFacts, bounds: Ladder, own: list[_Measure]) -> tuple[int, Move, str, list[_Measure]]:
+    level, above = facts.level, facts.level + 1
+    if above > min(bounds.max_level, HIGHEST):
+        return level, Move.stays, f"Level {level} stays: it is the highest that may be reached", own
+    wanted = _requirements(facts, above)
+    if _are_met(wanted):
+        return above, Move.rises, f"Level {level} rises to {above}: all that level {above} asks for is met", wanted
+    return level, Move.stays, f"Level {level} stays; level {above} is not met: {_unmet(wanted)}", [*own, *wanted]
+
+
+def _are_met(measures: Iterable[_Measure]) -> bool:
+    return all(measure.met for measure in measures)
+
+
+def _unmet(measures: Iterable[_Measure]) -> str:
+    return "; ".join(measure.reason.text for measure in measures if not measure.met)
+
+
+def _limits(facts: LadderFacts, level: int) -> list[_Measure]:
+    """What a level must keep to, counted since it last changed."""
+    row = LEVELS.get(level)
+    if row is None:
+        return []
+    window = facts.runs[-row.runs :]
+    dismissed = sum(run.dismissed for run in window if _is_since(run.at, facts.since))
+    rejected = any(not one.approved and _is_since(one.at, facts.since) for one in facts.decisions)
+    return [
+        _false_positives(row, window, dismissed, len(window) < ENOUGH),
+        _missed(row, [at for at in _missed_in(facts, row) if _is_since(at, facts.since)]),
+        *_approvals(row, facts, not rejected),
+    ]
+
+
+def _requirements(facts: LadderFacts, level: int) -> list[_Measure]:
+    """What a level asks for before it is reached, counted over its whole window."""
+    row = LEVELS[level]
+    window = facts.runs[-row.runs :]
+    return [
+        _runs(row, len(facts.runs)),
+        _runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
+        _false_positives(row, window, sum(run.dismissed for run in window)),
+        _missed(row, _missed_in(facts, row)),
+        *_approvals(row, facts),
+    ]
+
+
+def _is_since(at: datetime, since: datetime | None) -> bool:
+    return since is None or at > since
+
+
+def _missed_in(facts: LadderFacts, row: Row) -> list[datetime]:
+    """The missed bugs that became known within the last so many runs."""
+    before = facts.runs[-row.runs - 1].at if len(facts.runs) > row.runs else None
+    return [at for at in facts.missed if _is_since(at, before)]
+
+
+def _runs(row: Row, completed: int) -> _Measure:
+    text = f"{completed} completed runs of at least {row.runs}"
+    return _Measure(completed >= row.runs, _reason("runs", text, completed, row.runs))
+
+
+def _runs_here(facts: LadderFacts, least: int) -> _Measure:
+    runs = sum(_is_since(run.at, facts.since) for run in facts.runs)
+    text = f"{runs} runs at level {facts.level} of at least {least}"
+    return _Measure(runs >= least, _reason("runs_at_level", text, runs, least))
+
+
+def _false_positives(row: Row, window: Sequence[RunRecord], dismissed: int, too_few: bool = False) -> _Measure:
+    posted = sum(run.posted for run in window)
+    percent = 100 * dismissed / posted if posted else 0.0
+    text = (
+        f"{dismissed} of {posted} findings dismissed in the last {len(window)} runs, {percent:.3g} % "
+        f"of at most {row.false_positives} %"
+    )
+    is_met = too_few or 100 * dismissed <= row.false_positives * posted
+    return _Measure(is_met, _reason("false_positives", text, percent, row.false_positives))
+
+
+def _missed(row: Row, missed: Sequence[datetime]) -> _Measure:
+    text = f"{len(missed)} critical bugs missed of at most {row.missed}"
+    return _Measure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
+
+
+def _approvals(row: Row, facts: LadderFacts, forgiven: bool = False) -> list[_Measure]:
+    if row.approval is None:
+        return []
+    percent = 100 * approval_rate([one.approved for one in facts.decisions])
+    text = f"approval rate {percent:.3g} % of at least {row.approval} %"
+    return [_Measure(forgiven or percent >= row.approval, _reason("approvals", text, percent, row.approval))]
+
+
+def _reason(what: str, text: str, value: float, threshold: float) -> Reason:
+    return Reason(code=f"ladder.{what}", text=text, value=value, threshold=threshold)

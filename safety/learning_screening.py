@@ -1,0 +1,197 @@
+"""Decides which of the learnings that a model proposes are kept: those that will help somebody who was not there.
+
+Memories stand above the data of later prompts, so what gets in is bounded here: it names something that occurred, says
+what to do or what holds, is not known already, copies nothing, names the event it came from, and loosens no check.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.memories.memory import Kind, Memory
+from domain.text.redaction import outgoing
+from domain.text.similarity import Saying, copied, names
+from domain.verdicts import Reason
+
+COPIED = 0.5
+"""From this share of its runs of words on, a text is a copy."""
+SHORTEST, LONGEST_SAID = 25, 400  # characters of what a learning says
+LONGEST_CONTEXT = 200
+MOST_TAGS, LONGEST_TAG = 8, 60
+LEAST_WORDS = 5
+
+_ADVICE = re.compile(
+    r"\b(always|never|must|should|shall|use[sd]?|run|runs|avoid|prefer|check|add|keep|keeps|before|after|when|whenever|if|"
+    r"unless|until|because|need|needs|require|requires|required|expect|expects|read|reads|write|writes|set|"
+    r"instead|only|not|cannot|can't|don't|doesn't|do|does|without|via|through|belongs?|lives?|defined|breaks?|fails?|"
+    r"depends?|returns?|raises?|takes?|wants?|is|are|has|have)\b",
+    re.IGNORECASE,
+)
+_IDLE = re.compile(
+    r"\b(went well|well done|good (job|work)|great (job|work)|nice(ly)?|excellent|successful(ly)?|success|succeeded|"
+    r"smooth(ly)?|as expected|no (issues|problems|errors|findings|learnings?)|nothing (to learn|notable|special)|"
+    r"(was|were|has been|have been|got) (approved|completed|finished|merged|reviewed|passed|done))\b",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"^(the|this|a) (run|review|pull request|change|phase|task|workflow|model|agent|implementer|reviewer)\b",
+    re.IGNORECASE,
+)
+_LOOSENS = re.compile(
+    r"\b(ignor\w*|skip\w*|disabl\w*|suppress\w*|bypass\w*|overlook\w*|allow\w*|approv\w*|trust\w*|weaken\w*|"
+    r"remov\w*|delet\w*|mute\w*|silenc\w*|exempt\w*|"
+    r"(?:do not|don't|never|not|no need to|without) (?:\w+ )?(?:flag\w*|report\w*|rais\w*|review\w*|check\w*|test\w*|"
+    r"block\w*|scan\w*|validat\w*|verif\w*))\b",
+    re.IGNORECASE,
+)
+_GUARDED = re.compile(
+    r"\b(secur\w*|findings?|checks?|tests?|reviews?|gates?|approvals?|permissions?|credentials?|secrets?|passwords?|"
+    r"vulnerab\w*|sandbox\w*|pull requests?|merges?|warnings?|lint\w*|guards?|breakers?|budgets?|"
+    r"instructions?|rules?|prompts?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[.;!?](?:\s|$)|\n")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|\bwww\.|(?<!\w)@[\w-]+|<!--|</?[a-z]", re.IGNORECASE)
+
+CROWDED = Reason(
+    code="learning.crowded", text="As many memories live here as may (`memory.max`), and all are pinned or surer."
+)
+
+
+class Learning(BaseModel):
+    """Something a model says was learned.
+
+    :param event: id of the event it came from, as the model says.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Kind
+    content: str
+    context: str = ""
+    tags: tuple[str, ...] = ()
+    event: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the model was shown.
+
+    :param prompt: everything, its instructions included.
+    :param events: what it was told of each event, by id.
+    """
+
+    prompt: str
+    events: Mapping[str, str]
+
+
+class Admission(BaseModel):
+    """What becomes of a learning: it is kept, it is known already as another, or it is refused.
+
+    :param into: id of the memory that says the same.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    learning: Learning
+    into: str | None = None
+    refused: Reason | None = None
+
+    @property
+    def is_new(self) -> bool:
+        return self.into is None and self.refused is None
+
+
+def admitted(
+    learnings: Sequence[Learning], shown: Shown, known: Sequence[Memory], *, most: int = 1
+) -> Sequence[Admission]:
+    """What becomes of each learning of one reflection, the best first; beyond ``most`` none is kept.
+
+    :param known: the live memories of the repository.
+    """
+    sayings = [(memory, Saying.of(memory.content)) for memory in known] if learnings else []
+    decided: list[Admission] = []
+    new: list[Saying] = []
+    for learning in sorted(learnings, key=lambda each: _worth(each, shown), reverse=True):
+        found = _admit(learning, shown, sayings)
+        if found.is_new and any(Saying.of(learning.content).says_what(each) for each in new):
+            found = _refused(learning, "repeated", "It says again what another of this run says.")
+        elif found.is_new and len(new) >= most:
+            found = _refused(learning, "too_many", f"Of one run at most {most} is kept, and a better one was.")
+        elif found.is_new:
+            new.append(Saying.of(learning.content))
+        decided.append(found)
+    return decided
+
+
+def _admit(learning: Learning, shown: Shown, known: Sequence[tuple[Memory, Saying]]) -> Admission:
+    """What becomes of one learning."""
+    reason = _unsourced(learning, shown) or _malformed(learning) or _unusable(learning, shown)
+    if reason is not None:
+        return Admission(learning=learning, refused=reason)
+    said = Saying.of(learning.content)
+    same = [(said.likeness(other), memory.id) for memory, other in known if said.says_what(other)]
+    return Admission(learning=learning, into=max(same)[1] if same else None)
+
+
+def _unsourced(learning: Learning, shown: Shown) -> Reason | None:
+    if learning.event in shown.events:
+        return None
+    return Reason(code="learning.unsourced", text="It names no event of this run that it came from.")
+
+
+def _malformed(learning: Learning) -> Reason | None:
+    """Whether it could be kept and shown as it is."""
+    everything = "\n".join((learning.content, learning.context, *learning.tags))
+    length, words = len(learning.content), len(learning.content.split())
+    if length < SHORTEST or words < LEAST_WORDS:
+        return Reason(code="learning.short", text="It is too short to be understood later.", value=length)
+    if length > LONGEST_SAID or len(learning.context) > LONGEST_CONTEXT:
+        return Reason(code="learning.long", text="It is too long for one thing to know.", value=length)
+    if len(learning.tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in learning.tags):
+        return Reason(code="learning.tags", text="Its tags are too many or too long.", value=len(learning.tags))
+    if outgoing(everything) != everything:
+        return Reason(code="learning.secret", text="It holds what looks like a credential.")
+    if _ADDRESS.search(everything):
+        return Reason(code="learning.address", text="It holds an address, a mention or markup.")
+    return None
+
+
+def _unusable(learning: Learning, shown: Shown) -> Reason | None:
+    """Whether it would help anybody."""
+    content = learning.content
+    if any(
+        _LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {learning.context}")
+    ):
+        return Reason(code="learning.loosens", text="It asks for less care, which only people may decide.")
+    told = "\n".join(shown.events.values()).casefold()
+    if not _that_occur(content, told):
+        return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
+    if _IDLE.search(content) or _TELLS.search(content) or not _ADVICE.search(content):
+        return Reason(code="learning.idle", text="It tells what happened, and not what to do or what holds.")
+    share = copied(content, shown.prompt)
+    if share >= COPIED:
+        text = "It repeats what the model was shown."
+        return Reason(code="learning.copied", text=text, value=share, threshold=COPIED)
+    return None
+
+
+def _that_occur(content: str, told: str) -> Sequence[str]:
+    """What it names that occurs, if a path as the module it is."""
+    return [name for name in names(content) if name in told or ("/" in name and _as_module(name) in told)]
+
+
+def _as_module(path: str) -> str:
+    return path.rpartition(".")[0].replace("/", ".") or path
+
+
+def _worth(learning: Learning, shown: Shown) -> tuple[bool, int, int]:
+    """What makes one better than another: that it says more than what happened once, names more, says it shorter."""
+    told = "\n".join(shown.events.values()).casefold()
+    return learning.kind is not Kind.episodic, min(3, len(_that_occur(learning.content, told))), -len(learning.content)
+
+
+def _refused(learning: Learning, code: str, text: str) -> Admission:
+    return Admission(learning=learning, refused=Reason(code=f"learning.{code}", text=text))

@@ -1,0 +1,268 @@
+"""Decides what becomes of a repository's memories at night: doubtful and unused ones go, the same is said once (M5).
+
+An episode that recurs becomes a pattern: a memory of what holds or what to do (SPEC M4). Nothing gains confidence by
+that: only people and success give any.
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.ids import new_id
+from domain.memories.memory import Archived, Kind, Memory, Use, confidence, spent
+from domain.text.similarity import ALIKE, Saying
+from safety.memory_eviction import least_first
+
+RECURS = 3
+"""From this many runs on that taught the same, an episode is a pattern."""
+PATTERN = "pattern"
+"""The tag of a pattern; the next one says which kind: ``failure``, ``success`` or ``approach``."""
+
+_DOES = re.compile(
+    r"\b(when|whenever|if|before|after|run|use|add|avoid|check|call|read|write|set|keep|prefer)\b", re.IGNORECASE
+)
+_FAILS = re.compile(r"\b(fail\w*|error\w*|break\w*|broke\w*|wrong\w*|crash\w*|bounce\w*|reject\w*)\b", re.IGNORECASE)
+_WORKS = re.compile(r"\b(work(s|ed)|fix(es|ed)|solve[sd]?|pass(es|ed)|help(s|ed))\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A live memory.
+
+    :param recurred: what else taught the same: runs, and memories that were merged into it.
+    """
+
+    memory: Memory
+    recurred: frozenset[str] = frozenset()
+
+    @property
+    def frequency(self) -> int:
+        return 1 + len(self.recurred)
+
+
+class Change(BaseModel):
+    """One memory that is archived.
+
+    :param used_at: as it was when this was decided; if something became of it since, it stays.
+    :param into: id of the memory that says it from now on.
+    :param made: that memory, if it is new.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    used_at: datetime
+    why: Archived
+    into: str | None = None
+    made: Memory | None = None
+
+
+class Plan(BaseModel):
+    """What is to be done in a night, in order. Done in part and decided anew, the rest would be decided the same.
+
+    :param live: memories that are left.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    changes: tuple[Change, ...]
+    live: int
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many memories were archived, by why, and how many patterns were made."""
+        counted = Counter(each.why.value for each in self.changes if each.made is None)
+        return dict(counted) | {"promoted": sum(each.made is not None for each in self.changes)}
+
+
+class Pattern(BaseModel):
+    """A memory as a pattern (SPEC M4).
+
+    :param success_rate: the share of applications that helped, from 0 to 1; None: there were none yet.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: str
+    trigger: str
+    pattern: str
+    resolution: str
+    frequency: int
+    success_rate: float | None
+    confidence: float
+
+
+def pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Pattern | None:
+    """A memory as a pattern; None if it is none.
+
+    :param uses: how often what became of it.
+    """
+    if PATTERN not in memory.tags:
+        return None
+    says, _, resolution = memory.content.partition(". ")
+    helped, did_not = uses.get(Use.applied, 0), uses.get(Use.dismissed, 0)
+    return Pattern(
+        outcome=next((tag for tag in memory.tags if tag in {"failure", "success"}), "approach"),
+        trigger=memory.context,
+        pattern=says.rstrip("."),
+        resolution=resolution or says,
+        frequency=1 + uses.get(Use.recurred, 0),
+        success_rate=helped / (helped + did_not) if helped + did_not else None,
+        confidence=confidence(memory, now),
+    )
+
+
+def plan(
+    known: Sequence[Known],
+    now: datetime,
+    most: int,
+    held: Collection[str] = (),
+    name: Callable[[], str] = new_id,
+) -> Plan:
+    """What is to be done with the live memories of one repository.
+
+    :param most: memories that may live.
+    :param held: ids of memories that are not merged into others, as pinned ones never are.
+    :param name: gives new memories their ids.
+    """
+    night = _Night(known, now, frozenset(held) | {each.memory.id for each in known if each.memory.pinned}, name)
+    night.expire()
+    while night.promote() + night.merge():
+        pass
+    night.crowd(most)
+    return Plan(changes=tuple(night.changes), live=len(night.live))
+
+
+class _Night:
+    """The memories while it is decided what becomes of them."""
+
+    def __init__(self, known: Sequence[Known], now: datetime, held: frozenset[str], name: Callable[[], str]) -> None:
+        self.live = {each.memory.id: each for each in known}
+        self.changes: list[Change] = []
+        self._now = now
+        self._held = held
+        self._name = name
+        self._sayings: dict[str, Saying] = {}
+
+    def expire(self) -> None:
+        for each in [*self.live.values()]:
+            why = spent(each.memory, self._now)
+            if why is not None:
+                self._archive(each, why)
+
+    def promote(self) -> int:
+        """Make patterns of the episodes that recurred; how many."""
+        frequent = [
+            each
+            for each in self.live.values()
+            if each.memory.kind is Kind.episodic and each.frequency >= RECURS and each.memory.id not in self._held
+        ]
+        for each in frequent:
+            made = _as_pattern(each.memory, self._name(), self._now)
+            self._archive(each, Archived.merged, made.id, made)
+            self.live[made.id] = Known(made, each.recurred)
+        return len(frequent)
+
+    def merge(self) -> int:
+        """Archive what a better memory says as well, or denies; how many that were."""
+        groups: defaultdict[tuple[str, str], list[Known]] = defaultdict(list)
+        for each in self.live.values():
+            groups[each.memory.scope, each.memory.kind].append(each)
+        return sum(self._merge_within(group) for group in groups.values())
+
+    def crowd(self, most: int) -> None:
+        """The least certain go first, then the oldest; what is pinned stays."""
+        beyond = max(0, len(self.live) - most)
+        for memory in least_first([each.memory for each in self.live.values()], self._now)[:beyond]:
+            self._archive(self.live[memory.id], Archived.crowded)
+
+    def _merge_within(self, group: Sequence[Known]) -> int:
+        before = len(self.changes)
+        index = _Index([self._saying(each) for each in group])
+        better: list[Known] = []
+        for each in sorted(group, key=self._rank):
+            said = self._saying(each)
+            if each.memory.id not in self._held:
+                near = [better[place] for place in index.near(said)]
+                found = next(((other, why) for other in near if (why := self._outdone(said, other))), None)
+                if found is not None:
+                    self._give_way(each, *found)
+                    continue
+            index.add(said, len(better))
+            better.append(each)
+        return len(self.changes) - before
+
+    def _outdone(self, said: Saying, other: Known) -> Archived | None:
+        there = self._saying(other)
+        if said.says_what(there):
+            return Archived.merged
+        return Archived.contradicted if said.contradicts(there) else None
+
+    def _give_way(self, each: Known, other: Known, why: Archived) -> None:
+        if why is Archived.merged:
+            current = self.live[other.memory.id]
+            recurred = current.recurred | each.recurred | {each.memory.id}
+            self.live[other.memory.id] = replace(current, recurred=recurred)
+        self._archive(each, why, other.memory.id if why is Archived.merged else None)
+
+    def _rank(self, each: Known) -> tuple[bool, float, bool, datetime, str]:
+        """The best first: pinned, more certain, by a person, older."""
+        memory = each.memory
+        sure = confidence(memory, self._now)
+        return not memory.pinned, -sure, memory.origin == "model", memory.created_at, memory.id
+
+    def _saying(self, each: Known) -> Saying:
+        content = each.memory.content
+        if content not in self._sayings:
+            self._sayings[content] = Saying.of(content)
+        return self._sayings[content]
+
+    def _archive(self, each: Known, why: Archived, into: str | None = None, made: Memory | None = None) -> None:
+        del self.live[each.memory.id]
+        self.changes.append(Change(id=each.memory.id, used_at=each.memory.used_at, why=why, into=into, made=made))
+
+
+class _Index:
+    """Finds the texts that can be alike without comparing each with each.
+
+    Two texts of which so large a share of words is the same have one of their rarest in common.
+    """
+
+    def __init__(self, sayings: Sequence[Saying]) -> None:
+        self._spread = Counter(stem for said in sayings for stem in said.stems)
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, said: Saying, place: int) -> None:
+        for stem in self._rarest(said):
+            self._places[stem].append(place)
+
+    def near(self, said: Saying) -> Sequence[int]:
+        """The places of what may be alike, in order."""
+        return sorted({place for stem in self._rarest(said) for place in self._places.get(stem, ())})
+
+    def _rarest(self, said: Saying) -> Iterator[str]:
+        size = len(said.stems)
+        count = size - math.ceil(ALIKE * size) + 1
+        return iter(sorted(said.stems, key=lambda stem: (self._spread[stem], stem))[:count])
+
+
+def _as_pattern(episode: Memory, memory_id: str, now: datetime) -> Memory:
+    """What an episode that recurred teaches, as certain as that is: to say something again makes it no surer."""
+    content = episode.content
+    outcome = "failure" if _FAILS.search(content) else "success" if _WORKS.search(content) else "approach"
+    return episode.model_copy(
+        update={
+            "id": memory_id,
+            "kind": Kind.procedural if _DOES.search(content) else Kind.semantic,
+            "tags": tuple(dict.fromkeys((*episode.tags, PATTERN, outcome))),
+            "confidence": confidence(episode, now),
+            "source": f"what recurred: {episode.source}",
+            "created_at": now,
+            "used_at": episode.used_at if confidence(episode, now) == episode.confidence else now,
+        }
+    )

@@ -1,0 +1,156 @@
+"""Weighs a plan: its risk is the planner's own or, if that is higher, the one that the facts about it show."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from domain.config.configuration import Configuration, ProjectPaths
+from domain.paths import is_lock
+from domain.review.review import RiskLevel
+from domain.runs.contracts import CONTRACTS, belongs, touched
+from domain.runs.plan import Plan, Weighed, as_globs, covers
+from domain.verdicts import Reason
+from safety.gates import ALWAYS_PROTECTED, STEERS_GIT
+
+PROTECTED = (*ALWAYS_PROTECTED, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+"""What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
+
+MOST_GRANTED = 20
+"""Files that one question at that gate may be about: as many as it shows."""
+
+_SHOWN = 20  # paths named below a reason
+_RANKS = tuple(RiskLevel)
+_NO_PATHS = ProjectPaths()
+
+
+@dataclass(frozen=True)
+class PlanLimits:
+    """Sizes above which a plan is of medium, and of high risk."""
+
+    lines: tuple[int, int] = (500, 2_000)
+    minutes: tuple[int, int] = (120, 480)
+    tasks: tuple[int, int] = (8, 14)
+    components: tuple[int, int] = (5, 10)
+    files: tuple[int, int] = (20, 50)
+    contracts: tuple[int, int] = (0, 1)
+
+
+LIMITS = PlanLimits()
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """Something about a plan that is of this risk at least."""
+
+    level: RiskLevel
+    reason: Reason
+
+
+def weighed(
+    plan: Plan,
+    paths: ProjectPaths = _NO_PATHS,
+    *,
+    contracts: Mapping[str, Sequence[str]] = CONTRACTS,
+    limits: PlanLimits = LIMITS,
+) -> Weighed:
+    """The plan with its final risk, which is never lower than the planner's own.
+
+    :param paths: what the repository calls protected and sensitive.
+    :param contracts: contract → globs of its files.
+    """
+    places = _places(plan)
+    named = tuple(dict.fromkeys((*plan.contracts, *touched(chain.from_iterable(places.values()), contracts))))
+    plan = plan.model_copy(update={"contracts": named})
+    facts = [_said(plan), *_touching(places, paths), *_contracts(plan, limits), *_sizes(plan, limits)]
+    facts.sort(key=lambda fact: -_rank(fact.level))
+    return Weighed(plan=plan, level=facts[0].level, reasons=tuple(fact.reason for fact in facts))
+
+
+def needs_approval(level: RiskLevel) -> bool:
+    """Whether the gate ``architecture_approval`` is asked (CONTRACT, gates)."""
+    return _rank(level) >= _rank(RiskLevel.high)
+
+
+def to_grant(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
+    """The protected files that tasks of the plan name and a person may let an agent change, at most twenty.
+
+    Never git's own, nor what agents may not even read.
+    """
+    protected = _folded((*PROTECTED, *configuration.paths.protected))
+    never = _folded((*STEERS_GIT, *configuration.review.never_send))
+    named = [path for path in plan.files if is_lock(path) or covers(protected, path.casefold())]
+    return tuple(path for path in named if not covers(never, path.casefold()))[:MOST_GRANTED]
+
+
+def _folded(areas: Sequence[str]) -> tuple[str, ...]:
+    return tuple(area.casefold() for area in areas)
+
+
+def _rank(level: RiskLevel) -> int:
+    return _RANKS.index(level)
+
+
+def _said(plan: Plan) -> _Fact:
+    children = tuple(Reason(code="risk.planner", text=reason) for reason in plan.risk.reasons)
+    text = f"The planner sees {plan.risk.level.value} risk"
+    return _Fact(plan.risk.level, Reason(code="plan.risk", text=text, children=children))
+
+
+def _places(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Where the plan wants changes: each file and allowed area as it was written → what it means as globs."""
+    return {area: as_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
+
+
+def _touching(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Iterator[_Fact]:
+    """What the plan names that needs care, whatever the case. A wide area that merely holds it does not count: what
+    is protected stays so within it.
+    """
+    high, medium = RiskLevel.high, RiskLevel.medium
+    protected = (*ALWAYS_PROTECTED, *paths.protected)
+    yield from _touched(high, "plan.protected_path", "Changes protected paths", places, _among(protected))
+    yield from _touched(high, "plan.migration", "Changes database migrations", places, _among(CONTRACTS["db"]))
+    yield from _touched(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)
+    sensitive = "Changes paths this repository calls sensitive"
+    yield from _touched(medium, "plan.sensitive_path", sensitive, places, _among(paths.sensitive))
+
+
+def _among(patterns: Sequence[str]) -> Callable[[str], bool]:
+    return lambda place: belongs(place, patterns)
+
+
+def _touched(
+    level: RiskLevel, code: str, text: str, places: Mapping[str, Sequence[str]], is_inside: Callable[[str], bool]
+) -> Iterator[_Fact]:
+    hits = [place for place, meant in places.items() if any(map(is_inside, meant))]
+    if hits:
+        children = tuple(Reason(code="path", text=place) for place in hits[:_SHOWN])
+        told = f"{text}, so {level.value} at least"
+        yield _Fact(level, Reason(code=code, text=told, value=len(hits), threshold=0, children=children))
+
+
+def _contracts(plan: Plan, limits: PlanLimits) -> Iterator[_Fact]:
+    noun = "contract" if len(plan.contracts) == 1 else "contracts"
+    text = f"Changes the {noun} {', '.join(plan.contracts)}"
+    yield from _above("plan.contracts", text, len(plan.contracts), limits.contracts)
+
+
+def _sizes(plan: Plan, limits: PlanLimits) -> Iterator[_Fact]:
+    for name, noun, count, bounds in (
+        ("lines", "changed lines expected", plan.estimate.lines, limits.lines),
+        ("minutes", "minutes of work expected", plan.estimate.minutes, limits.minutes),
+        ("tasks", "tasks", len(plan.tasks), limits.tasks),
+        ("components", "components", len(plan.components), limits.components),
+        ("files", "files", len(plan.files), limits.files),
+    ):
+        yield from _above(f"plan.{name}", f"{count:,} {noun}", count, bounds)
+
+
+def _above(code: str, text: str, count: int, bounds: tuple[int, int]) -> Iterator[_Fact]:
+    """The fact that a size is above one of its bounds, the higher one if it is above both."""
+    medium, high = bounds
+    for level, bound in ((RiskLevel.high, high), (RiskLevel.medium, medium)):
+        if count > bound:
+            more = f", more than {bound:,}" if bound else ""
+            told = f"{text}{more}, so {level.value} at least"
+            yield _Fact(level, Reason(code=code, text=told, value=count, threshold=bound))
+            return

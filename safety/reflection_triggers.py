@@ -1,0 +1,141 @@
+"""Decides when Forge asks itself what it could learn, and when that would be idle or unsafe (SPEC M6)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from domain.events import Event, EventType
+from domain.gates import SLICED
+from domain.runs.run import Phase, ReasonCode, Run, RunState
+from domain.verdicts import Reason
+
+BOUNCES = 2
+"""From this many bounces of one phase on, its fixes do not stick."""
+ERRORS = 0.1
+"""Above this share of failed tool calls in one phase something goes wrong."""
+LEAST_CALLS = 10
+"""Fewer tool calls than this say nothing about errors."""
+OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+"""GitHub's ``author_association`` of those who belong to a repository."""
+
+
+class Moment(StrEnum):
+    """When Forge reflects on a run, once each."""
+
+    ended = "ended"
+    bounced = "bounced"  # a phase sent the work back twice
+    cost = "cost"  # half of a budget is spent
+    errors = "errors"  # more than a tenth of a phase's tool calls failed
+    overridden = "overridden"  # a person decided otherwise
+
+
+@dataclass(frozen=True)
+class ReflectionFacts:
+    """What is known when a reflection begins.
+
+    :param events: of the run, in order.
+    :param is_trusted: the change or issue comes from somebody who belongs to the repository.
+    """
+
+    run: Run
+    events: Sequence[Event]
+    is_enabled: bool
+    is_trusted: bool
+
+
+def moments(events: Sequence[Event]) -> frozenset[Moment]:
+    """The moments that a run has reached besides its end.
+
+    :param events: of the run, in order.
+    """
+    bounced = Counter(event.phase for event in events if event.type is EventType.phase_bounced)
+    found = {
+        Moment.bounced: any(count >= BOUNCES for count in bounced.values()),
+        Moment.cost: any(event.type is EventType.budget_half for event in events),
+        Moment.errors: any(_errs(events, phase) for phase in Phase),
+        Moment.overridden: any(map(is_override, events)),
+    }
+    return frozenset(moment for moment, reached in found.items() if reached)
+
+
+def is_override(event: Event) -> bool:
+    """Whether a person decided otherwise than Forge."""
+    match event.type:
+        case EventType.feedback_dismissed | EventType.feedback_missed | EventType.ladder_stopped:
+            return True
+        case EventType.gate_rejected:
+            return event.payload.get("name") not in SLICED
+        case EventType.feedback_decided:
+            return not event.payload.get("approved") and not event.payload.get("own")
+        case _:
+            return False
+
+
+def not_now(facts: ReflectionFacts) -> Reason | None:
+    """Why there is no reflection; None if there is one."""
+    if not facts.is_enabled:
+        return Reason(code="reflection.off", text="Forge does not learn here (`memory.enabled`, `memory.max`).")
+    if facts.run.reason in _SAYS_NOTHING:
+        return Reason(code="reflection.early", text=f"The run ended before it meant anything: {facts.run.reason}.")
+    since = _since_last(facts.events)
+    if not (any(_teaches(event, facts.run) for event in since) or any(_errs(since, phase) for phase in Phase)):
+        return Reason(code="reflection.nothing", text="Nothing happened that one could learn from.")
+    if not facts.is_trusted:
+        return Reason(code="reflection.untrusted", text="It comes from somebody who does not belong to the repository.")
+    return None
+
+
+def most_kept(events: Sequence[Event]) -> int:
+    """How many learnings of one reflection are kept: two where fixes did not stick or a person decided otherwise."""
+    return 2 if moments(events) & {Moment.bounced, Moment.overridden} else 1
+
+
+_SAYS_NOTHING = frozenset(
+    {
+        ReasonCode.superseded,
+        ReasonCode.closed,
+        ReasonCode.aborted,
+        ReasonCode.paused,
+        ReasonCode.excluded,
+        ReasonCode.commit_gone,
+        ReasonCode.access_lost,
+        ReasonCode.halted,
+    }
+)
+_TEACHING = frozenset(
+    {
+        EventType.phase_bounced,
+        EventType.guard_tripped,
+        EventType.breaker_tripped,
+        EventType.budget_half,
+    }
+)
+_FAILURES = frozenset(
+    {ReasonCode.stuck, ReasonCode.guard, ReasonCode.breaker, ReasonCode.budget, ReasonCode.gate_rejected}
+)
+
+
+def _teaches(event: Event, run: Run) -> bool:
+    """Whether something can be learned from an event. What went as it always does teaches nothing."""
+    match event.type:
+        case EventType.gate_approved:
+            return bool(event.payload.get("words")) and event.payload.get("name") not in SLICED
+        case EventType.run_failed:
+            return event.payload.get("reason") in _FAILURES
+        case EventType.run_completed:
+            return run.is_of_issue and run.state is RunState.completed and bool(event.payload.get("calls"))
+        case _:
+            return event.type in _TEACHING or is_override(event)
+
+
+def _since_last(events: Sequence[Event]) -> Sequence[Event]:
+    """What happened after the last reflection."""
+    last = max((at for at, event in enumerate(events) if event.type is EventType.reflected), default=-1)
+    return events[last + 1 :]
+
+
+def _errs(events: Sequence[Event], phase: Phase) -> bool:
+    used = [event for event in events if event.type is EventType.tool_executed and event.phase is phase]
+    failed = sum(bool(event.payload.get("problem")) for event in used)
+    return len(used) >= LEAST_CALLS and failed > ERRORS * len(used)

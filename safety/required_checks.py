@@ -1,0 +1,91 @@
+"""Decides whether what a branch requires before a merge is met: what is not known for certain is never green."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.github.merging import CheckResult, RequiredCheck
+from domain.runs.run import REVIEW_CHECK
+
+
+def check_name(base_ref: str, default_branch: str, required: Sequence[RequiredCheck] | None) -> str:
+    """Under which name the verdict on a merge into a branch is said.
+
+    GitHub ties a check to the head alone, so what passes for a branch anybody may make would pass for the default one.
+
+    :param default_branch: of the repository; empty: not known.
+    :param required: what the branch requires, if it is not the default one; None where that is not known for certain.
+    """
+    if base_ref == default_branch or any(check.name == REVIEW_CHECK for check in required or ()):
+        return REVIEW_CHECK
+    return f"{REVIEW_CHECK}: {base_ref}"
+
+
+class Light(StrEnum):
+    """How the required checks stand together."""
+
+    green = "green"
+    pending = "pending"  # at least one has not ended or was not reported yet, and none failed
+    failing = "failing"
+    unknown = "unknown"  # GitHub does not say what is required
+
+
+class Standing(BaseModel):
+    """How the checks stand, and which of them led to that.
+
+    :param checks: the names behind it; for green, all that count.
+    :param are_required: the branch requires any; otherwise more may be reported at any moment.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    light: Light
+    checks: tuple[str, ...] = ()
+    are_required: bool = False
+
+    @property
+    def text(self) -> str:
+        names = ", ".join(self.checks[:5])
+        match self.light:
+            case Light.green:
+                return f"green: {names}" if names else "green: none is required"
+            case Light.pending:
+                return f"not finished: {names}"
+            case Light.failing:
+                return f"not green: {names}"
+            case Light.unknown:
+                return "GitHub does not say which checks are required"
+
+
+def standing(
+    required: Sequence[RequiredCheck] | None, results: Sequence[CheckResult], own: str = "Forge / "
+) -> Standing:
+    """How the checks of a head stand.
+
+    Where nothing is required, everything that others reported counts as required: a red check is a reason to wait for
+    a person, whatever the settings of the branch say.
+
+    :param required: None where that cannot be known for certain.
+    :param results: everything reported on the head.
+    :param own: the beginning of the names of Forge's own checks, which count only where they are required.
+    """
+    if required is None:
+        return Standing(light=Light.unknown)
+    wanted = list(required) or [
+        RequiredCheck(name=name) for name in dict.fromkeys(one.name for one in results if not one.name.startswith(own))
+    ]
+    lights = {check.name: _light(check, results) for check in wanted}
+    for light in (Light.failing, Light.pending):
+        named = tuple(name for name, each in lights.items() if each is light)
+        if named:
+            return Standing(light=light, checks=named, are_required=bool(required))
+    return Standing(light=Light.green, checks=tuple(lights), are_required=bool(required))
+
+
+def _light(check: RequiredCheck, results: Sequence[CheckResult]) -> Light:
+    if check.is_met_by(results):
+        return Light.green
+    told = [one for one in results if one.name == check.name]
+    is_red = any(not one.is_green and one.conclusion != "pending" for one in told)
+    return Light.failing if is_red else Light.pending

@@ -1,0 +1,52 @@
+"""Decides whether a finding that a comment carries is gone (DESIGN §6)."""
+
+from collections.abc import Collection
+
+from domain.review.findings import Finding, Layer
+from domain.review.review import Review
+
+_SYNTAX = "ruff/invalid-syntax"
+_TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
+_ALWAYS_ASKED = frozenset({"ruff", "bandit", "zizmor", "patterns", "detect-secrets"})
+"""Tools that run wherever there is something for them; one that did not run had nothing to look at."""
+
+
+def is_there(finding: Finding, review: Review) -> bool:
+    """Whether a review found it again, also if people do not want to hear of it."""
+    return finding.fingerprint in {each.fingerprint for each in review.found}
+
+
+def is_gone(
+    finding: Finding, review: Review, carried: Collection[str], *, is_outdated: bool, called_gone: bool
+) -> bool:
+    """Whether a finding of an earlier review is not there any more, for certain.
+
+    Of layers 1 and 2 it is gone where the same tool ran again and does not report it; of layer 3 where its lines
+    changed, GitHub calls it outdated and the model calls it gone. A credential is never gone: it is in the history
+    when its line is deleted, and only a person knows that it is revoked.
+
+    :param carried: fingerprints of the findings that have a comment of their own; one without may be this one, moved.
+    :param is_outdated: whether GitHub calls the comment's thread so.
+    :param called_gone: whether the model did, when it read the new lines.
+    """
+    if finding.is_credential or is_there(finding, review):
+        return False
+    alike = [each for each in review.found if each.trail == finding.trail]
+    if finding.layer is Layer.model:
+        return is_outdated and called_gone and not alike
+    return all(each.fingerprint in carried for each in alike) and _ran_again(finding, review)
+
+
+def _ran_again(finding: Finding, review: Review) -> bool:
+    """Whether the tool that found it looked at its file, as it is at this head, and said all it had to say."""
+    prefix = finding.rule.partition("/")[0]
+    tool = _TOOLS.get(prefix, prefix)
+    layers = [layer for layer in review.layers if layer.layer is finding.layer]
+    ran = [each for layer in layers for each in layer.tools if each.tool == tool]
+    if any(layer.cut for layer in layers) or any(each.problem is not None for each in ran):
+        return False
+    if finding.path not in review.changed:
+        return True  # as it is in the base
+    unread = [each.path for each in review.not_looked_at if not each.by_model]
+    is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.found)
+    return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)

@@ -1,0 +1,153 @@
+"""Decides a review: from findings, risk and what each layer did, to a decision and a check conclusion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.review.changes import NotLookedAt
+from domain.review.findings import Finding, RawFinding, Severity
+from domain.review.review import NOTHING_UNREAD, Conclusion, Decision, IfUnread, LayerReport, Risk, RiskLevel, Unread
+from domain.verdicts import Reason
+
+CONCLUSIONS = {
+    Decision.approve: Conclusion.success,
+    Decision.request_changes: Conclusion.failure,
+    Decision.require_human: Conclusion.action_required,
+    Decision.unread: Conclusion.neutral,
+}
+"""CONTRACT, checks and conclusions."""
+
+UNREAD = "source.unread"
+"""The reason that names source which nobody read."""
+
+_NAMED = 20  # paths that nobody read
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A decision with its reasons, the weightiest first."""
+
+    decision: Decision
+    reasons: tuple[Reason, ...]
+
+
+def decide(
+    findings: Sequence[RawFinding],
+    risk: Risk,
+    layers: Sequence[LayerReport],
+    not_looked_at: Sequence[NotLookedAt],
+    in_history: Sequence[Finding] = (),
+    unread: Unread = NOTHING_UNREAD,
+) -> Verdict:
+    """What the review decides (SPEC A4, A5). Nothing that failed, is missing or was not read counts as an approval.
+
+    :param layers: every layer that was required or ran.
+    :param in_history: credentials of earlier heads for which nobody has answered yet.
+    :param unread: source that nobody read, and what the repository wants done about that.
+    """
+    changes = _blocking(findings)
+    human = (*_exposed(in_history), *_human(risk, layers, not_looked_at))
+    nobody = _nobody(unread, findings, layers, not_looked_at)
+    if changes:
+        return Verdict(Decision.request_changes, (*changes, *human, *nobody))
+    if human or (nobody and unread.then is IfUnread.ask):
+        return Verdict(Decision.require_human, (*human, *nobody))
+    if nobody and unread.then is IfUnread.neutral:
+        return Verdict(Decision.unread, nobody)
+    return Verdict(Decision.approve, (_calm(findings, risk), *nobody))
+
+
+def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
+    blocking = [finding for finding in findings if finding.severity.rank >= Severity.error.rank]
+    if not blocking:
+        return ()
+    children = tuple(
+        Reason(code=finding.rule, text=f"{finding.severity.value}: {finding.rule} in {finding.where}")
+        for finding in blocking
+    )
+    noun = "finding" if len(blocking) == 1 else "findings"
+    text = f"{len(blocking)} {noun} of severity error or above"
+    return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
+
+
+def _exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
+    """A push that deletes a credential takes it from nobody who has seen it."""
+    if not in_history:
+        return ()
+    number = len(in_history)
+    text = (
+        "A credential was in an earlier commit: it is in the history, revoke it"
+        if number == 1
+        else f"{number} credentials were in earlier commits: they are in the history, revoke them"
+    )
+    children = tuple(Reason(code=each.rule, text=f"{each.rule}, was in {each.where}") for each in in_history)
+    return (Reason(code="credential.history", text=text, value=number, threshold=1, children=children),)
+
+
+def _human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
+    return (*_risky(risk), *_incomplete(layers), *_unseen(not_looked_at))
+
+
+def _risky(risk: Risk) -> tuple[Reason, ...]:
+    if risk.level not in {RiskLevel.high, RiskLevel.critical}:
+        return ()
+    who = "a person" if risk.level is RiskLevel.high else "a person and a maintainer"
+    text = f"Risk is {risk.level.value} ({risk.score} of 100), so {who} should look"
+    return (Reason(code="risk.level", text=text, value=risk.score, threshold=50),)
+
+
+def _incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
+    missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
+    failed = [
+        Reason(code="tool.failed", text=f"{tool.tool} could not do its work: {tool.problem}")
+        for layer in layers
+        for tool in layer.tools
+        if tool.problem is not None
+    ]
+    return (*missing, *failed, *_cut(sum(layer.cut for layer in layers)))
+
+
+def _cut(findings: int) -> tuple[Reason, ...]:
+    """What is not weighed cannot be dismissed or counted, so it is never approved unseen."""
+    if not findings:
+        return ()
+    text = f"{findings:,} more {'finding is' if findings == 1 else 'findings are'} left out, because there are too many"
+    return (Reason(code="findings.cut", text=text, value=findings, threshold=1),)
+
+
+def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
+    unseen = [entry for entry in not_looked_at if entry.matters]
+    if not unseen:
+        return ()
+    children = tuple(Reason(code="unseen", text=f"{entry.path}: {entry.reason}") for entry in unseen)
+    return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
+
+
+def _nobody(
+    unread: Unread,
+    findings: Sequence[RawFinding],
+    layers: Sequence[LayerReport],
+    not_looked_at: Sequence[NotLookedAt],
+) -> tuple[Reason, ...]:
+    """What was not read, by name and with the reason if there is one: that tools found nothing says nothing of it."""
+    if not unread.paths:
+        return ()
+    number, left = len(unread.paths), len(unread.paths) - _NAMED
+    ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
+    found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
+    whose = (
+        "1 file of source was read by no linter of its language"
+        if number == 1
+        else (f"{number:,} files of source were read by no linter of their language")
+    )
+    text = f"{found}; {whose} and by no model"
+    why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
+    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in unread.paths[:_NAMED]]
+    more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
+    return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
+
+
+def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:
+    found = "Nothing to say" if not findings else "Nothing that blocks"
+    return Reason(
+        code="risk.level", text=f"{found}; risk is {risk.level.value} ({risk.score} of 100)", value=risk.score
+    )

@@ -1,0 +1,39 @@
+"""Brings the files that a diff is written against: the names of a whole commit, the contents of those it changes."""
+
+from collections.abc import Collection
+
+from domain.errors import CodeAccessError
+from domain.runs.patches import LIMITS
+from workspace.diff import REGULAR
+from workspace.objects import Objects
+from workspace.patches.errors import refusal
+from workspace.patches.tree import Tree
+
+
+async def of_commit(objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes) -> Tree:
+    """The files of a commit. What a run changed before is put on top with :meth:`workspace.patches.tree.Tree.after`.
+
+    :param paths: of the regular files that may be read; see :func:`workspace.patches.patching.paths`.
+    :param most_bytes: of one file; a larger one makes what reads it refuse.
+    :raises CodeAccessError: git could not bring them, or they are too many.
+    """
+    listed = await objects.git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
+    modes: dict[str, str] = {}
+    blobs: dict[str, str] = {}
+    for line in listed.stdout.split(b"\0")[:-1]:
+        meta, _, name = line.partition(b"\t")
+        path = name.decode("utf-8", "surrogateescape")
+        modes[path], _, blobs[path] = meta.decode().split(" ")
+    wanted = {path: blobs[path] for path in paths if modes.get(path) in REGULAR}
+    sizes = await objects.available(set(wanted.values()))
+    if sizes.keys() < set(wanted.values()):
+        raise CodeAccessError("Some of the files that a diff changes could not be read from the repository.")
+    contents = await objects.contents({blob for blob in wanted.values() if sizes.get(blob, most_bytes) < most_bytes})
+
+    def read(path: str) -> bytes:
+        if (content := contents.get(wanted[path])) is None:
+            message = f"The file has {most_bytes:,} bytes or more, which is too large to be changed."
+            raise refusal(path, "limits", message, "Leave the file alone, or end the task and say why it is needed.")
+        return content
+
+    return Tree(modes, read)

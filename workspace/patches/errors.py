@@ -1,0 +1,34 @@
+"""Says why a patch is refused, so that who wrote it can write it right."""
+
+from collections.abc import Sequence
+
+from domain.errors import ForgeError, Recovery, Severity
+from domain.review.findings import Severity as Grade
+from domain.runs.patches import Constraint, Violation
+from workspace.diff import printable
+
+
+class PatchRefused(ForgeError):
+    """A patch was not taken, and nothing of it was applied.
+
+    :param violations: why, at least one.
+    """
+
+    source = "patch"
+    severity = Severity.warning
+    recovery = Recovery.fallback
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("\n".join(str(each) for each in self.violations))
+
+
+def violation(file: str, constraint: Constraint, grade: Grade, message: str, suggestion: str) -> Violation:
+    """A violation whose path is fit to be shown."""
+    shown = printable(file.encode("utf-8", "surrogatepass"))
+    return Violation(file=shown[:300], constraint=constraint, severity=grade, message=message, suggestion=suggestion)
+
+
+def refusal(file: str, constraint: Constraint, message: str, suggestion: str) -> PatchRefused:
+    """The refusal of a whole patch for one reason."""
+    return PatchRefused([violation(file, constraint, Grade.error, message, suggestion)])

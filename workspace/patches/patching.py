@@ -1,0 +1,206 @@
+"""Makes a change set out of a diff and the files it was written against, to the letter: no offset, no fuzz."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+from domain.review.findings import Severity
+from domain.runs.patches import EXECUTABLE, LIMITS, REGULAR, ChangedFile, ChangeSet, Constraint, PatchLimits, Violation
+from workspace.patches import path_rules, unified_diff
+from workspace.patches.errors import PatchRefused, refusal, violation
+from workspace.patches.tree import Tree
+from workspace.patches.unified_diff import FilePatch, Hunk
+
+_READ_AGAIN = "Read the file again and write the diff against what it holds now."
+_SMALLER = "Make the change in several smaller diffs."
+_MOST_COMPARED = 1_000_000
+_PLAIN_PATH = "Name a regular file by its path relative to the root of the repository."
+
+
+def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
+    """What a unified diff makes of the files of a tree. Nothing is read before its path was judged.
+
+    Everything taken here is applied by ``git apply`` with the same result; a lot that git takes is refused.
+
+    :raises PatchRefused: it is no diff of text files, names a file in a way that is not allowed, or does not fit.
+        All that is wrong with its files is said at once.
+    """
+    patches = _within(limits, diff)
+    wrong: list[Violation] = []
+    files: list[ChangedFile] = []
+    seen: set[str] = set()
+    for patch in patches:
+        try:
+            files.append(_changed(patch, tree, seen))
+        except _Unfit as unfit:
+            wrong.append(unfit.violation)
+    if wrong:
+        raise PatchRefused(wrong)
+    return ChangeSet(files=tuple(files))
+
+
+def paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
+    """The files that have to be there to be read when the diff is parsed.
+
+    :raises PatchRefused: it is no diff of text files, or too large.
+    """
+    there = (patch.path for patch in _within(limits, diff) if patch.new_mode is None)
+    return tuple(path for path in there if path_rules.mistake(path) is None)
+
+
+def _within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
+    """The files of a diff that is not too large to look at them one by one."""
+    if len(diff) > limits.patch_bytes:
+        message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
+        raise refusal("", "limits", message, _SMALLER)
+    patches = unified_diff.read(diff)
+    if len(patches) > limits.files:
+        message = f"The diff has {len(patches):,} files, and {limits.files:,} are allowed."
+        raise refusal("", "limits", message, _SMALLER)
+    return patches
+
+
+@dataclass
+class _Unfit(Exception):
+    """One file of a patch cannot be changed as it asks."""
+
+    violation: Violation
+
+
+def _unfit(
+    patch: FilePatch,
+    constraint: Constraint,
+    message: str,
+    suggestion: str = _READ_AGAIN,
+    severity: Severity = Severity.error,
+) -> _Unfit:
+    return _Unfit(violation(patch.path, constraint, severity, message, suggestion))
+
+
+def _changed(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
+    """One file of the patch.
+
+    :param seen: paths of the files before it; this one is added.
+    :raises _Unfit: if it cannot be changed as the patch asks.
+    """
+    if wrong := path_rules.mistake(patch.path):
+        raise _unfit(patch, "path", f"The path {wrong}.", _PLAIN_PATH, Severity.critical)
+    if patch.path in seen:
+        raise _unfit(patch, "syntax", "The file is in the diff twice.", "Put all hunks of a file below one header.")
+    seen.add(patch.path)
+    before, old_mode = _before(patch, tree)
+    after = _applied(patch, before or b"")
+    if patch.is_gone and after:
+        raise _unfit(patch, "base", "The file is deleted, but its hunk leaves lines of it.", _READ_AGAIN)
+    if after == before and not patch.is_gone:
+        raise _unfit(patch, "syntax", "The hunks change nothing.", "Leave the file out.")
+    return ChangedFile(
+        path=patch.path,
+        before=before,
+        after=None if patch.is_gone else after,
+        mode=patch.new_mode or old_mode or REGULAR,
+        old_mode=old_mode,
+    )
+
+
+def _before(patch: FilePatch, tree: Tree) -> tuple[bytes | None, str | None]:
+    """The content and mode of the file, None where it is new.
+
+    :raises _Unfit: if the file is there and should not be, or the other way round, or is no regular file.
+    """
+    mode = tree.modes.get(patch.path)
+    if patch.new_mode is not None:
+        if mode is not None:
+            raise _unfit(patch, "base", "The diff makes the file, but it exists.", _READ_AGAIN)
+        return None, None
+    if mode is None:
+        text = "The file does not exist."
+        raise _unfit(patch, "base", text, "Correct the path, or write “--- /dev/null” and “new file mode 100644”.")
+    if mode not in {REGULAR, EXECUTABLE}:
+        raise _unfit(patch, "mode", "It is a symlink or a submodule.", _PLAIN_PATH, Severity.critical)
+    return tree.read(patch.path), mode
+
+
+def _applied(patch: FilePatch, before: bytes) -> bytes:
+    """The content after all hunks.
+
+    :raises _Unfit: if a hunk does not stand exactly where its header says.
+    """
+    _check_shape(patch, before)
+    lines = BytesIO(before).readlines()  # which end at a line feed only
+    done: list[bytes] = []
+    at = 0
+    for hunk in patch.hunks:
+        start = hunk.old_start - (hunk.old_length > 0)
+        end = start + hunk.old_length
+        _check_place(patch, hunk, at, start, len(done) + start - at)
+        if lines[start:end] != hunk.old or end > len(lines):
+            raise _mismatch(patch, hunk, lines, start)
+        if _lacks_context(hunk, end < len(lines)):
+            text = f"The hunk at line {hunk.line} of the diff ends without context, but not at the end of the file."
+            raise _unfit(patch, "base", text, "End every hunk with up to three unchanged lines.")
+        done += lines[at:start]
+        done += hunk.new
+        at = end
+    done += lines[at:]
+    after = b"".join(done)
+    if after.count(b"\n") + (not after.endswith(b"\n")) < len(done):
+        text = "A line without a line feed is followed by another one."
+        raise _unfit(patch, "base", text, "Write “\\ No newline at end of file” after the last line only.")
+    return after
+
+
+def _lacks_context(hunk: Hunk, is_inside: bool) -> bool:
+    """Whether git could not tell that the hunk belongs there: it takes one without context behind for the file's end.
+
+    :param is_inside: whether lines of the file follow.
+    """
+    return (is_inside and not hunk.ends_in_context) or (hunk.old_start, hunk.old_length) == (1, 0)
+
+
+def _check_shape(patch: FilePatch, before: bytes) -> None:
+    """That a new file comes from nothing in one hunk, and a deleted one goes in one."""
+    if patch.new_mode is None and not patch.is_gone:
+        return
+    if len(patch.hunks) > 1:
+        raise _unfit(patch, "syntax", "A new or deleted file has more than one hunk.", "Write it as one hunk.")
+    sides = [hunk.old_length if patch.new_mode else hunk.new_length for hunk in patch.hunks]
+    if any(sides):
+        side = "A new file has old lines." if patch.new_mode else "A deleted file has new lines."
+        raise _unfit(patch, "syntax", side, "Count “-0,0” for a new file and “+0,0” for a deleted one.")
+    if patch.is_gone and before and not patch.hunks:
+        raise _unfit(patch, "base", "The file is deleted without its lines.", "Write each of its lines with a minus.")
+
+
+def _check_place(patch: FilePatch, hunk: Hunk, at: int, start: int, new_start: int) -> None:
+    """That hunks follow each other, and the numbers of a header belong together.
+
+    :param at: where the hunk before ended, counted from 0.
+    :param new_start: where the new lines will begin, counted from 0.
+    """
+    if start < at:
+        text = f"The hunk at line {hunk.line} of the diff begins before the one above it ends."
+        raise _unfit(patch, "syntax", text, "Order hunks by line, and join those that touch.")
+    expected = new_start + (hunk.new_length > 0)
+    if hunk.new_start != expected:
+        text = f"The hunk at line {hunk.line} of the diff says +{hunk.new_start}, but it begins at +{expected}."
+        raise _unfit(patch, "syntax", text, "Count the start of the new lines again.")
+
+
+def _mismatch(patch: FilePatch, hunk: Hunk, lines: Sequence[bytes], start: int) -> _Unfit:
+    """What does not fit; the file's own lines are not said, since not everybody may read every file."""
+    differs = next((i for i, line in enumerate(hunk.old) if lines[start + i : start + i + 1] != [line]), 0)
+    where = f"The hunk at line {hunk.line} of the diff does not fit: line {start + differs + 1} of the file"
+    if start + differs >= len(lines):
+        return _unfit(patch, "base", f"{where} does not exist; it has {len(lines)}.")
+    there = _places(lines, hunk.old)
+    hint = f"These lines begin at line {there[0]}: correct the header." if len(there) == 1 else _READ_AGAIN
+    return _unfit(patch, "base", f"{where} is another one.", hint)
+
+
+def _places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
+    """Where some lines stand, counted from 1; nothing where looking would take long."""
+    if not part or len(lines) * len(part) > _MOST_COMPARED:
+        return []
+    starts = (i for i, line in enumerate(lines) if line == part[0])
+    return [i + 1 for i in starts if list(lines[i : i + len(part)]) == list(part)]

@@ -1,0 +1,109 @@
+"""Knows the files a change is made to, and which new paths cannot stand beside those that are there."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+
+from domain.runs.patches import ChangeSet
+from workspace.patches.path_rules import folded, folders
+
+
+class Tree:
+    """The files of a commit, and what was changed on top of it since.
+
+    :param modes: path → git's mode, six octal digits, of everything in the tree but folders.
+    :param read: path → content; only asked for regular files in ``modes``.
+    """
+
+    def __init__(self, modes: Mapping[str, str], read: Callable[[str], bytes], origin: "Tree | None" = None) -> None:
+        self.modes = modes
+        self.read = read
+        self._origin = origin
+
+    def after(self, change: ChangeSet) -> "Tree":
+        """The files as they are once the change is made."""
+        files = {file.path: file for file in change.files}
+        modes = {path: mode for path, mode in self.modes.items() if path not in files}
+        modes |= {file.path: file.mode for file in files.values() if not file.is_gone}
+
+        def read(path: str) -> bytes:
+            file = files.get(path)
+            return self.read(path) if file is None or file.after is None else file.after
+
+        return Tree(modes, read, self._origin or self)
+
+    def clashes(self, change: ChangeSet) -> dict[str, str]:
+        """New path → another path, there afterwards, beside which it cannot stand: one would have to be a file and a
+        folder at once, or they differ in nothing but case or composition.
+        """
+        origin = self._origin or self
+        stays = self._since(origin) | {file.path: not file.is_gone for file in change.files}
+        names = _Names(origin.index, stays)
+        new = [file.path for file in change.files if not file.is_gone and file.path not in self.modes]
+        found = ((path, names.clash(path)) for path in new)
+        return {path: other for path, other in found if other is not None}
+
+    def _since(self, origin: "Tree") -> dict[str, bool]:
+        if self is origin:
+            return {}
+        changed = self.modes.keys() ^ origin.modes.keys()
+        return {path: path in self.modes for path in changed}
+
+    @cached_property
+    def index(self) -> "Index":
+        return Index(self.modes)
+
+
+class Index:
+    """Every path of a tree and each folder's number of files; made once per commit."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.files = frozenset(paths)
+        self.folders = Counter(folder for path in self.files for folder in folders(path))
+        self.alike: dict[str, list[str]] = {}
+        for name in (*self.files, *self.folders):
+            self.alike.setdefault(folded(name), []).append(name)
+
+
+class _Names:
+    """The names of a tree after a change.
+
+    :param stays: changed path → whether it is there afterwards.
+    """
+
+    def __init__(self, before: Index, stays: Mapping[str, bool]) -> None:
+        self.before = before
+        self.stays = stays
+        gone = {path for path, there in stays.items() if not there} & before.files
+        made = {path for path, there in stays.items() if there} - before.files
+        self.folders = _counted(made)
+        self.folders.subtract(_counted(gone))
+        self.alike: dict[str, list[str]] = {}
+        for name in (*made, *self.folders):
+            self.alike.setdefault(folded(name), []).append(name)
+
+    def clash(self, path: str) -> str | None:
+        if self._is_folder(path):
+            return path
+        for folder in folders(path):
+            if self._is_file(folder):
+                return folder
+            if folder not in self.before.folders and (other := self._other(folder)):
+                return other
+        return self._other(path)
+
+    def _other(self, name: str) -> str | None:
+        """A file or folder whose name is like this one."""
+        key = folded(name)
+        alike = {*self.before.alike.get(key, ()), *self.alike.get(key, ())} - {name}
+        return min((other for other in alike if self._is_file(other) or self._is_folder(other)), default=None)
+
+    def _is_file(self, path: str) -> bool:
+        return self.stays.get(path, path in self.before.files)
+
+    def _is_folder(self, path: str) -> bool:
+        return self.before.folders[path] + self.folders[path] > 0
+
+
+def _counted(paths: Iterable[str]) -> Counter[str]:
+    return Counter(folder for path in paths for folder in folders(path))

@@ -1,0 +1,201 @@
+"""Decides what a change must not do, for a single patch and for everything a run is about to push alike."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from domain.config.configuration import PathRule
+from domain.globs import matches, permits
+from domain.paths import is_lock
+from domain.review.findings import Severity
+from domain.runs.patches import (
+    EXECUTABLE,
+    LIMITS,
+    REGULAR,
+    Areas,
+    ChangedFile,
+    ChangeSet,
+    ContractLock,
+    PatchLimits,
+    Violation,
+    blocking,
+)
+from safety.gates import STEERS_GIT
+from safety.plan_risk import PROTECTED
+from workspace.patches import patching, path_rules
+from workspace.patches.errors import PatchRefused, violation
+from workspace.patches.tree import Tree
+
+_WILD = frozenset("*?")
+_REGULAR = frozenset({REGULAR, EXECUTABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a patch.
+
+    :param change: what it does to the files; None if it was refused.
+    :param violations: what is wrong with it, or worth saying.
+    """
+
+    change: ChangeSet | None
+    violations: tuple[Violation, ...]
+
+
+def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -> Judged:
+    """A unified diff as a change that may be made, or why it may not.
+
+    :param tree: the files it was written against.
+    """
+    try:
+        change = patching.parse(diff, tree, limits)
+    except PatchRefused as refused:
+        return Judged(None, refused.violations)
+    found = validate(change, areas, tree, limits)
+    return Judged(None if blocking(found) else change, found)
+
+
+def validate(change: ChangeSet, areas: Areas, tree: Tree, limits: PatchLimits = LIMITS) -> tuple[Violation, ...]:
+    """Everything a change must not do, file by file in its order, what concerns the whole of it first.
+
+    Nothing is read but what ``change`` holds.
+
+    :param tree: the files before the change.
+    """
+    clashes = tree.clashes(change)
+    rules = _Rules(areas)
+    found = list(_too_much(change, limits))
+    for file in change.files:
+        found += _of_file(file, tree, clashes.get(file.path), limits)
+        found += rules.of(file.path)
+    return tuple(found)
+
+
+# --- sizes -------------------------------------------------------------------------------------------------
+
+
+def _too_much(change: ChangeSet, limits: PatchLimits) -> Iterator[Violation]:
+    measured = (
+        ("files", len(change.files), limits.files),
+        ("new files", sum(file.is_new for file in change.files), limits.new_files),
+        ("lines", sum(file.lines for file in change.files if _fits(file, limits)), limits.lines),
+    )
+    for noun, count, most in measured:
+        if count > most:
+            message = f"The change has {count:,} {noun}, and {most:,} are allowed."
+            yield violation("", "limits", Severity.error, message, "Make it smaller, or split the task.")
+
+
+def _fits(file: ChangedFile, limits: PatchLimits) -> bool:
+    return file.after is None or len(file.after) <= limits.file_bytes
+
+
+# --- each file by itself -----------------------------------------------------------------------------------
+
+
+def _of_file(file: ChangedFile, tree: Tree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
+    if wrong := path_rules.mistake(file.path):
+        advice = "Name a regular file by its path relative to the root of the repository."
+        yield violation(file.path, "path", Severity.critical, f"The path {wrong}.", advice)
+    if clash is not None:
+        message = f"It cannot stand beside {clash}: on some disks both are one."
+        yield violation(file.path, "path", Severity.error, message, "Choose another name, or change that file.")
+    yield from _modes(file)
+    if file.is_new is (file.path in tree.modes):
+        message = "It is said to be new, but exists." if file.is_new else "It is said to exist, but does not."
+        yield violation(file.path, "base", Severity.error, message, "Begin again from the files as they are.")
+    if file.after is not None and not _fits(file, limits):
+        message = f"It would have {len(file.after):,} bytes, and {limits.file_bytes:,} are allowed."
+        yield violation(file.path, "limits", Severity.error, message, "Split the file, or leave it out.")
+
+
+def _modes(file: ChangedFile) -> Iterator[Violation]:
+    odd = {file.mode, file.old_mode or REGULAR} - _REGULAR
+    if odd:
+        message = f"A symlink, a submodule or another special file ({min(odd)}) is neither made, changed nor deleted."
+        yield violation(file.path, "mode", Severity.critical, message, "Change regular files only.")
+    elif file.old_mode not in {None, file.mode}:
+        message = f"Its mode changes from {file.old_mode} to {file.mode}."
+        yield violation(file.path, "mode", Severity.error, message, "Leave the modes of files as they are.")
+    elif file.is_new and file.mode == EXECUTABLE:
+        message = "It is new and executable."
+        yield violation(file.path, "mode", Severity.warning, message, "Write mode 100644 unless it has to be run.")
+
+
+# --- where it may be ---------------------------------------------------------------------------------------
+
+
+class _Rules:
+    """Areas, prepared once for all files. What forbids is blind to case, as some disks are; what allows is not."""
+
+    def __init__(self, areas: Areas) -> None:
+        self.areas = areas
+        self.allowed = None if areas.allowed is None else _globs(areas.allowed)
+        self.forbidden = _globs(areas.forbidden, fold=True)
+        self.protected = _globs((*PROTECTED, *areas.protected), fold=True)
+        self.never = _globs(STEERS_GIT, fold=True)
+        self.path_rules = [(rule, _globs(rule.paths, fold=True)) for rule in areas.rules]
+        self.contracts = [(name, lock, _globs(lock.globs, fold=True)) for name, lock in areas.contracts.items()]
+
+    def of(self, path: str) -> Iterator[Violation]:
+        folded = path_rules.folded(path)
+        yield from self._planned(path, folded)
+        if is_lock(folded) or matches(folded, self.protected):
+            yield _protected(path, path in self.areas.granted and not matches(folded, self.never))
+        for rule, globs in self.path_rules:
+            if self.areas.role not in rule.roles and matches(folded, globs):
+                yield _not_for(path, self.areas.role, rule)
+        for name, lock, globs in self.contracts:
+            if not lock.is_held and matches(folded, globs):
+                yield _unlocked(path, name, lock)
+
+    def _planned(self, path: str, folded: str) -> Iterator[Violation]:
+        if self.allowed is not None and not permits(path, self.allowed):
+            message = f"The plan allows changes in {_list(self.areas.allowed)} only."
+            advice = "Leave the file alone, or end the task and say why the plan has to allow it."
+            yield violation(path, "allowed_areas", Severity.error, message, advice)
+        if matches(folded, self.forbidden):
+            message = f"The plan forbids changes in {_list(self.areas.forbidden)}."
+            advice = "Leave the file alone; if the task needs it, end it and say so."
+            yield violation(path, "forbidden_areas", Severity.error, message, advice)
+
+
+def _globs(areas: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:
+    """The areas as globs: a plain name covers the file, or the folder with everything below it."""
+    written = [path_rules.folded(area) if fold else area for area in areas]
+    folders = [f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area)]
+    return tuple(area for area in (*written, *folders) if not area.endswith("/"))
+
+
+def _protected(path: str, is_granted: bool) -> Violation:
+    if is_granted:
+        message = "It is protected, and a person let it through."
+        return violation(path, "protected_areas", Severity.info, message, "Nothing needs to be done.")
+    message = "It is protected: agents do not change what decides about runs, rights, dependencies or stored data."
+    advice = "Leave the file alone; if the task needs it, end it and say so, and a person is asked."
+    return violation(path, "protected_areas", Severity.error, message, advice)
+
+
+def _not_for(path: str, role: str, rule: PathRule) -> Violation:
+    who = f"by {_list(rule.roles)} only" if rule.roles else "by no agent"
+    message = f"The repository lets it be changed {who}, not by the {role}."
+    return violation(path, "path_rules", Severity(rule.severity), message, "Leave the file alone.")
+
+
+def _unlocked(path: str, contract: str, lock: ContractLock) -> Violation:
+    if lock.token is None:
+        message = f"It belongs to the contract “{contract}”, whose lock this run does not hold."
+        advice = f"Leave the file alone, or end the task and say that the plan has to name the contract “{contract}”."
+    else:
+        message = (
+            f"It belongs to the contract “{contract}”, whose lock went to another run (token {lock.token} is void)."
+        )
+        advice = "Stop here; the task is done again on what the other run made of the contract."
+    return violation(path, "contract_lock", Severity.error, message, advice)
+
+
+def _list(names: Sequence[str] | None, most: int = 10) -> str:
+    """Some of the names, as part of a sentence."""
+    if not names:
+        return "no files"
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])

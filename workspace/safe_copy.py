@@ -1,0 +1,221 @@
+"""Copies a folder that code of others wrote: plain files, folders and links that stay inside, within bounds, or not.
+
+Nothing is followed: every name is opened by itself, in the folder that is open already. What is set for other accounts,
+and what would let a program become another one, is not kept; neither are extended attributes.
+"""
+
+import asyncio
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from workspace.sandbox.sandbox import Account
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = _READ | os.O_DIRECTORY
+_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEPTH = 64  # folders within each other; two of them are open at each depth
+_INSTALLED = "pyvenv.cfg"
+"""Marks a virtual environment. Poetry and pre-commit have theirs among downloads; what is installed stays out."""
+_BLOCK = 4096  # bytes that disks give out
+_CHUNK = 64 << 20
+
+Place = tuple[str, ...]
+"""The names that lead from the folder to something in it."""
+
+
+class NotCopied(Exception):
+    """The folder holds what is not copied; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What is in a folder.
+
+    :param bytes: as disks hold them.
+    :param files: files, folders and links.
+    """
+
+    bytes: int = 0
+    files: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.bytes + other.bytes, self.files + other.files)
+
+    def exceeds(self, most: "Size") -> bool:
+        """Whether it is too much of one of both."""
+        return self.bytes > most.bytes or self.files > most.files
+
+
+async def copied(
+    source: Path,
+    target: Path,
+    *,
+    owner: int,
+    most: Size,
+    only: Collection[Place] = (),
+    account: Account | None = None,
+) -> Size:
+    """Copy what is in one folder to another, which is empty, and say how much it was.
+
+    Who gets an error removes the target: something may be in it.
+
+    :param owner: the account (uid) to which everything must belong that is copied.
+    :param most: what may be copied.
+    :param only: folders with all that is in them, which need not be there; everything by default.
+    :param account: whose the copy is to be; by default ours.
+    :raises NotCopied: there is more, or something else than files, folders and links that stay inside.
+    """
+    copying = _Copying(owner, most, account)
+    await _to_its_end(lambda: copying.all(source, target, frozenset(only)), copying.stop)
+    return copying.size
+
+
+async def _to_its_end(work: Callable[[], None], stop: threading.Event) -> None:
+    """Do it in a thread; whoever cancels this has it stopped, and goes on when the thread is over."""
+    task = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
+class _Copying:
+    """One copy.
+
+    :ivar stop: set from another thread, it ends the copy.
+    """
+
+    def __init__(self, owner: int, most: Size, account: Account | None) -> None:
+        self.size = Size()
+        self.stop = threading.Event()
+        self._owner = owner
+        self._most = most
+        self._account = account
+
+    def all(self, source: Path, target: Path, only: frozenset[Place]) -> None:
+        with ExitStack() as stack:
+            inner = os.open(source, _FOLDER)
+            stack.callback(os.close, inner)
+            outer = os.open(target, _FOLDER)
+            stack.callback(os.close, outer)
+            self._folder(inner, outer, (), only)
+
+    def _folder(self, source: int, target: int, place: Place, only: frozenset[Place]) -> None:
+        if len(place) > _DEPTH:
+            raise NotCopied(f"it holds more than {_DEPTH} folders within each other")
+        for name in os.listdir(source):
+            below = (*place, name)
+            if only and not _is_wanted(below, only):
+                continue
+            try:
+                self._entry(source, target, below, frozenset() if below in only else only)
+            except OSError as error:
+                raise NotCopied(f"{_shown(below)} could not be read or written ({error.strerror})") from None
+
+    def _entry(self, source: int, target: int, place: Place, only: frozenset[Place]) -> None:
+        name = place[-1]
+        found = os.stat(name, dir_fd=source, follow_symlinks=False)
+        if only and not stat.S_ISDIR(found.st_mode):
+            return  # in the place of a folder that would lead to what is copied
+        if found.st_uid != self._owner:
+            raise NotCopied(f"{_shown(place)} belongs to somebody else")
+        is_file = stat.S_ISREG(found.st_mode)
+        self._count(found.st_size if is_file else _BLOCK)
+        if is_file:
+            self._file(source, target, place, found)
+        elif stat.S_ISDIR(found.st_mode):
+            with ExitStack() as stack:
+                inner = os.open(name, _FOLDER, dir_fd=source)
+                stack.callback(os.close, inner)
+                if os.access(_INSTALLED, os.F_OK, dir_fd=inner):
+                    return
+                os.mkdir(name, 0o700, dir_fd=target)
+                outer = os.open(name, _FOLDER, dir_fd=target)
+                stack.callback(os.close, outer)
+                self._folder(inner, outer, place, only)
+                self._hand_over(outer, found.st_mode)
+        elif stat.S_ISLNK(found.st_mode):
+            self._link(source, target, place)
+        else:
+            raise NotCopied(f"{_shown(place)} is neither a file nor a folder nor a link")
+
+    def _file(self, source: int, target: int, place: Place, found: os.stat_result) -> None:
+        with ExitStack() as stack:
+            original = os.open(place[-1], _READ | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=source)
+            stack.callback(os.close, original)
+            if not os.path.samestat(found, os.fstat(original)):
+                raise NotCopied(f"{_shown(place)} was replaced meanwhile")
+            copy = os.open(place[-1], _MAKE, 0o600, dir_fd=target)
+            stack.callback(os.close, copy)
+            _contents(original, copy, found.st_size)
+            self._hand_over(copy, found.st_mode)
+            os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))  # by which builds tell what is new
+
+    def _link(self, source: int, target: int, place: Place) -> None:
+        leads_to = os.readlink(place[-1], dir_fd=source)
+        if not _stays_inside(leads_to, len(place) - 1):
+            raise NotCopied(f"{_shown(place)} is a link that leads out")
+        os.symlink(leads_to, place[-1], dir_fd=target)
+        if self._account is not None:
+            account = self._account
+            os.chown(place[-1], account.uid, account.gid, dir_fd=target, follow_symlinks=False)
+
+    def _hand_over(self, opened: int, mode: int) -> None:
+        """Give a copy to its account, with the rights its owner had; only now, because some are read-only."""
+        if self._account is not None:
+            os.fchown(opened, self._account.uid, self._account.gid)
+        os.fchmod(opened, mode & stat.S_IRWXU)
+
+    def _count(self, size: int) -> None:
+        self.size += Size(-(-size // _BLOCK) * _BLOCK, 1)
+        if self.size.exceeds(self._most):
+            raise NotCopied(f"it holds more than {self._most.bytes:,} bytes or {self._most.files:,} files")
+        if self.stop.is_set():
+            raise NotCopied("it was stopped")
+
+
+def _is_wanted(place: Place, only: frozenset[Place]) -> bool:
+    """Whether something is to be copied, or leads to what is."""
+    return any(wanted[: len(place)] == place for wanted in only)
+
+
+def _stays_inside(leads_to: str, depth: int) -> bool:
+    """Whether a link leads to something in the folder, if those that it leads through do.
+
+    A step up behind a name could follow another link, and is one from wherever that leads.
+
+    :param depth: of the folder in which the link is.
+    """
+    if leads_to.startswith("/"):
+        return False
+    steps = [step for step in leads_to.split("/") if step not in {"", "."}]
+    ups = next((index for index, step in enumerate(steps) if step != ".."), len(steps))
+    return ups <= depth and ".." not in steps[ups:]
+
+
+def _contents(original: int, copy: int, size: int) -> None:
+    """Copy what a file holds; where the disk can, both share it until one of them is changed."""
+    done = 0
+    try:
+        while done < size and (count := os.copy_file_range(original, copy, min(size - done, _CHUNK))):
+            done += count
+    except OSError:
+        pass  # between two disks, say
+    while done < size:
+        count = os.sendfile(copy, original, done, min(size - done, _CHUNK))
+        if not count:
+            raise OSError(errno.EIO, "it became shorter")
+        done += count
+
+
+def _shown(place: Place) -> str:
+    """Where something is, in one line, whatever its names are."""
+    return ascii("/".join(place))[:200]

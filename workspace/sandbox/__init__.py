@@ -1,0 +1,1 @@
+"""Processes that can do little: the sandbox, its levels, its workers."""

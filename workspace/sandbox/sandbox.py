@@ -1,0 +1,390 @@
+"""Runs programs on untrusted input in processes that can do little, at the levels this machine offers.
+
+    1  limits      own account when Forge is root, clean environment, resource limits: for pure parsers only
+    2  landlock    no file but system folders, its input and a scratch folder, no socket, no process left behind
+    3  bubblewrap  the same by namespaces: no network, nothing of the host but read-only system folders
+
+Levels 2 and 3 filter system calls and contain code of others. ``workspace.sandbox.probing`` finds out which of them
+work here.
+Figures and reasons for every flag are in the threat model.
+"""
+
+import asyncio
+import contextlib
+import os
+import pwd
+import resource
+import shutil
+import signal
+import sys
+import sysconfig
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from domain.errors import ToolError
+from workspace.sandbox import bubblewrap, registry_proxy
+from workspace.sandbox.launcher import BOOT, SYSTEM, left_too_much, too_full
+from workspace.sandbox.output import Capture, Output, ended
+from workspace.sandbox.registry_proxy import Address, Forwarder
+from workspace.temporary import temporary_folder
+
+LIMITS = 1
+LANDLOCK = 2
+BUBBLEWRAP = 3
+
+_SHELL = "/bin/sh"
+_MEGABYTE = 1 << 20
+_LOOK = 0.2  # seconds between two looks at what a program writes, and more if a look takes long
+# dash and busybox call the process limit -p, bash calls it -u.
+_LIMITED = (
+    "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; "
+    'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
+    '[ "$5" = 0 ] || ulimit -p "$5" 2>/dev/null || ulimit -u "$5"; shift 5; exec "$@"'
+)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack on the sandbox, and whether it was refused; None where it could not be tried."""
+
+    name: str
+    refused: bool | None
+
+
+@dataclass(frozen=True)
+class SandboxLevel:
+    """One level of the sandbox on this machine: whether it works, why not, and what was tried."""
+
+    level: int
+    name: str
+    works: bool
+    reason: str = ""
+    attacks: tuple[Attack, ...] = ()
+
+
+@dataclass(frozen=True)
+class Account:
+    """The unprivileged account that untrusted work runs under when Forge itself is root."""
+
+    uid: int
+    gid: int
+
+
+def unprivileged_account(user: str) -> Account | None:
+    """The account to drop to; None when Forge is not root and therefore cannot and need not.
+
+    :param user: name of the account, e.g. ``nobody`` (setting ``FORGE_SANDBOX_USER``).
+    :raises ToolError: there is no such account, or it is root.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        raise ToolError(
+            f"The account {user!r} does not exist here.", "Set FORGE_SANDBOX_USER to one that does."
+        ) from None
+    if entry.pw_uid == 0:
+        raise ToolError("FORGE_SANDBOX_USER must not be root.", "Name an unprivileged account, e.g. nobody.")
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What the folders that a program writes may hold together; files and folders both count as files."""
+
+    bytes: int = 256 * _MEGABYTE
+    files: int = 20_000
+
+
+SCRATCH = Quota()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program to run.
+
+    :param argv: program and arguments. An absolute program path also works where the account cannot reach it.
+    :param folder: what it may read; above level 1 it is all it sees of the host's files.
+    :param seconds: wall-clock limit; processor time is limited to the same.
+    :param memory: address space in bytes.
+    :param output: bytes kept of each of its two outputs.
+    :param processes: how many processes and threads it may have; not limited at level 1.
+    :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
+    :param writable: names of folders in ``folder`` that it may change and execute from; what it leaves is kept. The
+        account must not be able to change ``folder`` itself. Not at level 1.
+    :param quota: what those may hold; a program that leaves more is stopped.
+    :param start: its current directory, as a path below ``folder``.
+    :param file_bytes: the largest file it may write.
+    :param open_files: how many files it may have open.
+    :param environment: variables added to the clean environment, or replacing some of it. No secrets.
+    :param proxy: the one address it may reach, at ``registry.INSIDE``. Level 3 only.
+    """
+
+    argv: tuple[str, ...]
+    folder: Path
+    seconds: float = 30.0
+    memory: int = 4096 * _MEGABYTE
+    output: int = 32 * _MEGABYTE
+    processes: int = 256
+    reads: tuple[Path, ...] = ()
+    writable: tuple[str, ...] = ()
+    quota: Quota = SCRATCH
+    start: str = ""
+    file_bytes: int = 64 * _MEGABYTE
+    open_files: int = 256
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    proxy: Address | None = None
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a program ended.
+
+    ``status`` is None when it was stopped at its time limit, for printing far too much, or for leaving more than its
+    quota in folders that are kept, which the last line of ``stderr`` says.
+    """
+
+    status: int | None
+    stdout: Output
+    stderr: Output
+    seconds: float
+
+
+class Sandbox:
+    """Starts programs at a given level. Made once per process by ``workspace.sandbox.probing.sandbox``."""
+
+    def __init__(self, levels: Sequence[SandboxLevel], account: Account | None) -> None:
+        self.levels = tuple(levels)
+        self.account = account
+
+    def strongest(self) -> SandboxLevel:
+        """The highest level that works here."""
+        return max((level for level in self.levels if level.works), key=lambda level: level.level)
+
+    def why_not(self, level: int) -> str | None:
+        """Why a level cannot be used here; None if it can."""
+        found = next((known for known in self.levels if known.level == level), None)
+        if found is None:
+            return f"sandbox level {level} does not exist in this version"
+        return None if found.works else found.reason
+
+    @staticmethod
+    def seen(folder: Path, level: int) -> Path:
+        """Where a program at some level sees its folder."""
+        return bubblewrap.INSIDE if level == BUBBLEWRAP else folder
+
+    async def run(self, command: Command, level: int) -> Completed:
+        """Run a program to its end, or to its limits. No process of its group survives the call.
+
+        :raises ToolError: the level does not work here, or the program cannot be started.
+        """
+        reason = self.why_not(level)
+        if reason is not None:
+            raise ToolError(f"Sandbox level {level} is not available: {reason}.")
+        return await self.try_level(command, level)
+
+    @contextlib.contextmanager
+    def folder(self) -> Generator[Path]:
+        """A temporary folder whose content the unprivileged account can read, and no other account can."""
+        with temporary_folder("files") as path:
+            if self.account is not None:
+                os.chown(path, 0, self.account.gid)
+                path.chmod(0o750)
+            yield path
+
+    async def try_level(self, command: Command, level: int) -> Completed:
+        """Run a program at a level nobody has yet found to work; only the probe has a reason to."""
+        with contextlib.ExitStack() as stack:
+            start = self._start(command, level, stack)
+            outputs = [Capture(command.output), Capture(min(command.output, _MEGABYTE))]
+            pipes = [await output.open(stack) for output in outputs]
+            started = time.monotonic()
+            process = await self._spawn(start, command, pipes)
+            watching = asyncio.create_task(_stopped_when_full(process.pid, command))
+            try:
+                async with start.forwarder.serving() if start.forwarder else contextlib.nullcontext():
+                    status = await ended(process, outputs, command.seconds)
+            finally:
+                was_full = watching.done()
+                watching.cancel()
+                _kill_group(process.pid)
+                await process.wait()
+            done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
+            if start.forwarder and start.forwarder.trouble:
+                done = _saying(done, start.forwarder.trouble)
+            return _overfull(done, command.quota) if was_full or await _too_full(command) else done
+
+    def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
+        if command.writable and level == LIMITS:
+            raise ToolError("Sandbox level 1 contains nothing, so no program may change the files of a folder at it.")
+        if command.proxy and level != BUBBLEWRAP:
+            raise ToolError("Only sandbox level 3 has a network of its own in which one address can be reached.")
+        argv, program = _program(command, stack)
+        if level == LANDLOCK:
+            return self._launched(argv, program, command, stack)
+        descriptors = [] if program is None else [program]
+        if program is not None:
+            argv[0] = f"/proc/self/fd/{program}"
+        if level != BUBBLEWRAP:
+            environment = {**_environment(command.folder), **command.environment}
+            return _Start(_limited(argv, command, 0), environment, descriptors, self.account)
+        try:
+            rules = bubblewrap.filter_file()
+        except OSError as error:
+            raise ToolError(f"{str(error.strerror).capitalize()}.") from error
+        stack.callback(os.close, rules)
+        environment, forwarder = command.environment, None
+        if command.proxy is not None:
+            forwarder = Forwarder(command.proxy)
+            descriptors.append(forwarder.open(stack).fileno())
+            argv = registry_proxy.starting(argv, descriptors[-1])
+            environment = {**environment, **registry_proxy.VARIABLES}
+        inside = _limited(argv, command, command.processes)
+        outside = bubblewrap.command_line(
+            command.folder, rules, command.reads, command.writable, command.start, environment
+        )
+        around = _environment(Path("/tmp"))
+        return _Start([*outside, "--", *inside], around, [*descriptors, rules], self.account, forwarder)
+
+    def _launched(
+        self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
+    ) -> "_Start":
+        """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
+        scratch = stack.enter_context(temporary_folder("scratch"))
+        options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
+        options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
+        options += [f"--change={command.folder / name}" for name in command.writable]
+        options += [f"--set={name}={value}" for name, value in command.environment.items()]
+        options += [f"--scratch={SCRATCH.bytes}:{SCRATCH.files}:{scratch}", f"--processes={command.processes}"]
+        if program is not None:
+            options.append(f"--program={program}")
+        if self.account is not None:
+            os.chown(scratch, self.account.uid, self.account.gid)
+            options.append(f"--account={self.account.uid}:{self.account.gid}")
+        root = str(Path(__file__).parents[2])
+        launcher = [sys.executable, "-I", "-S", "-c", BOOT, root, *options, "--", *argv]
+        return _Start(launcher, _environment(scratch, str(scratch)), [] if program is None else [program], None)
+
+    async def _spawn(self, start: "_Start", command: Command, pipes: list[int]) -> asyncio.subprocess.Process:
+        account = start.account
+        try:
+            return await asyncio.create_subprocess_exec(
+                *start.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=pipes[0],
+                stderr=pipes[1],
+                cwd=command.folder / command.start,
+                env=start.environment,
+                pass_fds=start.descriptors,
+                start_new_session=True,
+                umask=0o077,
+                user=account.uid if account else None,
+                group=account.gid if account else None,
+                extra_groups=[] if account else None,
+            )
+        except OSError as error:
+            raise ToolError(f"{command.argv[0]} could not be started: {error.strerror}.") from error
+        finally:
+            for pipe in pipes:
+                os.close(pipe)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A process to start: with which environment, which open files, and as whom (None: as ourselves)."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    descriptors: list[int]
+    account: Account | None
+    forwarder: Forwarder | None = None
+
+
+def _program(command: Command, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
+    """The command, and its program as an open file if it lies outside the system's folders.
+
+    The account may not be able to walk to it (a virtualenv in root's home), and level 3 does not show it, but what is
+    open can be executed.
+
+    :raises ToolError: there is no such program.
+    """
+    argv = list(command.argv)
+    path = Path(argv[0])
+    if not path.is_absolute():
+        return argv, None
+    if not path.is_file():
+        raise ToolError(f"{argv[0]} does not exist.")
+    if any(path.is_relative_to(folder) for folder in (*SYSTEM, *command.reads)):
+        return argv, None
+    program = os.open(path, os.O_RDONLY)
+    stack.callback(os.close, program)
+    return argv, program
+
+
+def _environment(home: Path, temporary: str = "/tmp") -> dict[str, str]:
+    """Nothing of Forge's own environment: it holds secrets."""
+    return {"PATH": bubblewrap.PATH, "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": temporary, "NO_COLOR": "1"}
+
+
+def _limits(command: Command) -> dict[int, int]:
+    return {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: int(command.seconds) + 1,
+        resource.RLIMIT_AS: command.memory,
+        resource.RLIMIT_FSIZE: command.file_bytes,
+        resource.RLIMIT_NOFILE: command.open_files,
+    }
+
+
+def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
+    sizes = (command.memory // 1024, command.file_bytes // 512)
+    numbers = (int(command.seconds) + 1, *sizes, command.open_files, processes)
+    return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
+
+
+async def _stopped_when_full(group: int, command: Command) -> None:
+    """Kill a group of processes as soon as its folders hold too much. Does not come to an end before."""
+    pause = _LOOK
+    while True:
+        await asyncio.sleep(pause)
+        started = time.monotonic()
+        if await _too_full(command):
+            return _kill_group(group)
+        pause = max(_LOOK, time.monotonic() - started)
+
+
+async def _too_full(command: Command) -> bool:
+    folders = [str(command.folder / name) for name in command.writable]
+    if not folders:
+        return False
+    return await asyncio.to_thread(too_full, folders, command.quota.bytes, command.quota.files)
+
+
+def _overfull(done: Completed, quota: Quota) -> Completed:
+    return replace(_saying(done, f"Stopped: {left_too_much(quota.bytes, quota.files)}."), status=None)
+
+
+def _saying(done: Completed, sentence: str) -> Completed:
+    """The same, with a sentence of ours as the last line of what it printed."""
+    line = f"\n{sentence}\n".encode()
+    return replace(done, stderr=replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line)))
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def tool_path(name: str) -> str:
+    """Where a program that Forge depends on is installed.
+
+    :raises ToolError: it is not.
+    """
+    installed = Path(sysconfig.get_path("scripts")) / name
+    found = str(installed) if installed.is_file() else shutil.which(name)
+    if found is None:
+        raise ToolError(f"{name} is not installed.", "Install Forge's dependencies again.")
+    return found

@@ -1,0 +1,228 @@
+"""A warm worker: imports, gives up its rights, then forks a child for each request and never looks at one itself.
+
+A request comes as a length, the seconds it may take, and JSON; the answer goes as a length and JSON. Between worker and
+child both stand in shared memory, so that nothing of a request stays behind when its child is gone, and no child holds
+a pipe to Forge.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import mmap
+import os
+import resource
+import select
+import signal
+import struct
+import sysconfig
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Protocol, cast
+
+from pydantic import JsonValue
+
+from workspace.sandbox import landlock, privileges, seccomp
+
+BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
+    "from workspace.sandbox.worker import serve; serve(sys.argv[2])"
+)
+REQUEST = struct.Struct(">Id")
+ANSWER = struct.Struct(">I")
+
+OUT_OF_TIME = "time"
+CRASHED = "crash"
+
+
+class Jobs(Protocol):
+    """What the module of a worker offers."""
+
+    JOBS: Mapping[str, Callable[[Any], JsonValue]]
+
+    def prepare(self) -> None:
+        """Do everything that needs files of the installation; the worker cannot reach them afterwards."""
+        ...
+
+
+def serve(settings_text: str) -> None:
+    """The whole life of a worker process."""
+    settings = json.loads(settings_text)
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    try:
+        jobs = cast(Jobs, importlib.import_module(settings["module"]))
+        jobs.prepare()
+        why_not = _give_up_rights(settings)
+    except Exception as error:
+        _send(answers, {"error": f"{type(error).__name__}: {error}"})
+        return
+    gc.collect()
+    gc.freeze()
+    _send(answers, {"unconfined": why_not})
+    worker = _Worker(jobs, requests, answers, settings["message"], None if why_not else seccomp.alone())
+    while worker.serve_one():
+        pass
+
+
+def _give_up_rights(settings: dict[str, Any]) -> str | None:
+    """Confine this process; why it could not be confined at level 2, or None.
+
+    :raises OSError: not even level 1 could be had.
+    """
+    os.chdir(settings["folder"])
+    ruleset, why_not = (None, settings["unconfined"]) if settings["unconfined"] else _ruleset()
+    own_account = settings["account"] is not None
+    if own_account:
+        privileges.drop_account(*settings["account"])
+    privileges.renounce(settings["parent"])
+    privileges.limit({resource.RLIMIT_AS: settings["memory"], resource.RLIMIT_CORE: 0})
+    privileges.limit({resource.RLIMIT_FSIZE: 0, resource.RLIMIT_NOFILE: 32})
+    if ruleset is not None:
+        ruleset.enforce()
+        # It has to end children that take too long. Those may signal nobody.
+        seccomp.install(seccomp.beside_others(signals=True, own_account=own_account))
+        _prove()
+    return why_not
+
+
+def _ruleset() -> tuple[landlock.Ruleset | None, str | None]:
+    """No file but the standard library: a source file may name an encoding nobody thought of."""
+    if threading.active_count() != 1:
+        return None, "the worker has threads, which would stay unconfined"
+    try:
+        ruleset = landlock.Ruleset()
+        seccomp.alone()
+    except OSError as error:
+        return None, error.strerror
+    ruleset.allow(sysconfig.get_path("stdlib"), landlock.USE)
+    return ruleset, None
+
+
+def _prove() -> None:
+    """Try what must not be possible any more.
+
+    :raises RuntimeError: it was possible.
+    """
+    for path in ("/etc/passwd", "/proc/self/environ", "."):
+        with contextlib.suppress(PermissionError):
+            os.close(os.open(path, os.O_RDONLY))
+            raise RuntimeError(f"it could still open {path}")
+
+
+class _Worker:
+    """The confined worker at work.
+
+    :param message: the longest answer in bytes.
+    :param rules: what its children may not do in addition; None if it is not confined.
+    """
+
+    def __init__(self, jobs: Jobs, requests: int, answers: int, message: int, rules: bytes | None) -> None:
+        self._jobs = jobs
+        self._requests, self._answers = requests, answers
+        self._message = message
+        self._rules = rules
+
+    def serve_one(self) -> bool:
+        """Answer the next request; False if there will be none."""
+        header = _exactly(self._requests, REQUEST.size)
+        if not header:
+            return False
+        length, seconds = REQUEST.unpack(header)
+        with mmap.mmap(-1, max(length, 1)) as request, mmap.mmap(-1, ANSWER.size + self._message) as answer:
+            if not _receive(self._requests, request, length):
+                return False
+            ended = self._have_answered(request, length, answer, seconds)
+            if ended is not None:
+                _put(answer, {"ended": ended})
+            (size,) = ANSWER.unpack(answer[: ANSWER.size])
+            with memoryview(answer) as view, view[: ANSWER.size + size] as frame:
+                _write(self._answers, frame)
+        return True
+
+    def _have_answered(self, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> str | None:
+        """Have a child put the answer where it belongs; how the child ended if not by itself."""
+        worker = os.getpid()
+        child = os.fork()
+        if child == 0:
+            self._be_child(worker, request, length, answer, seconds)
+        process = os.pidfd_open(child)
+        waiting = select.poll()
+        waiting.register(process, select.POLLIN)
+        in_time = bool(waiting.poll(seconds * 1000))
+        if not in_time:
+            os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        os.close(process)
+        if status == 0:
+            return None
+        return CRASHED if in_time else OUT_OF_TIME
+
+    def _be_child(self, worker: int, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> NoReturn:
+        try:
+            os.close(self._requests)
+            os.close(self._answers)
+            privileges.renounce(worker)
+            privileges.limit({resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_NPROC: 0})
+            if self._rules is not None:
+                seccomp.install(self._rules)
+            _put(answer, self._answer(request[:length]))
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+
+    def _answer(self, message: bytes) -> dict[str, JsonValue]:
+        try:
+            request = json.loads(message)
+            return {"result": self._jobs.JOBS[request["job"]](request["request"])}
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Only the kind: the text of an exception may quote what it was working on.
+            return {"error": type(error).__name__}
+
+
+def _put(place: mmap.mmap, answer: dict[str, JsonValue]) -> None:
+    data = json.dumps(answer).encode()
+    if ANSWER.size + len(data) > len(place):
+        data = json.dumps({"error": "its answer was too long"}).encode()
+    place[: ANSWER.size] = ANSWER.pack(len(data))
+    place[ANSWER.size : ANSWER.size + len(data)] = data
+
+
+def _send(answers: int, answer: dict[str, JsonValue]) -> None:
+    data = json.dumps(answer).encode()
+    _write(answers, memoryview(ANSWER.pack(len(data)) + data))
+
+
+def _write(pipe: int, data: memoryview) -> None:
+    done = 0
+    while done < len(data):
+        with data[done:] as rest:
+            done += os.write(pipe, rest)
+
+
+def _exactly(pipe: int, length: int) -> bytes:
+    """So many bytes; nothing at the end of the pipe."""
+    data = b""
+    while len(data) < length:
+        piece = os.read(pipe, length - len(data))
+        if not piece:
+            return b""
+        data += piece
+    return data
+
+
+def _receive(pipe: int, place: mmap.mmap, length: int) -> bool:
+    """Read so many bytes to where the worker does not look at them; False at the end of the pipe."""
+    done = 0
+    with memoryview(place) as view:
+        while done < length:
+            with view[done:length] as rest:
+                count = os.readv(pipe, [rest])
+            if not count:
+                return False
+            done += count
+    return True

@@ -1,0 +1,247 @@
+"""Keeps a few warm worker processes that run trusted Python parsers on untrusted input, at sandbox level 2.
+
+A worker imports its module once, confines itself, and then has each request answered by a fresh child: what a request
+leaves in memory is gone before the next, and a parser that hangs or dies takes nothing with it. Here is Forge's side;
+``workspace.sandbox.worker`` is the other one. A worker that does not keep to its part is killed and replaced.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, cast
+
+from pydantic import JsonValue
+
+from domain.errors import ToolError
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS, unprivileged_account
+from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
+from workspace.temporary import temporary_folder
+
+_MEGABYTE = 1 << 20
+_GRACE = 2.0  # what a worker may take to end a child that took too long
+
+
+@dataclass(frozen=True)
+class WorkerLimits:
+    """Bounds of one worker.
+
+    :param memory: address space in bytes.
+    :param message: largest request and answer in bytes.
+    :param start: seconds it may take to become ready.
+    """
+
+    memory: int = 1024 * _MEGABYTE
+    message: int = 32 * _MEGABYTE
+    start: float = 30.0
+
+
+class WorkerPool:
+    """A fixed number of warm workers; an async context manager.
+
+    :param module: name of a module that offers ``workspace.sandbox.worker.Jobs``.
+    :param size: number of worker processes.
+    :param user: account the workers drop to when Forge is root.
+    :param unconfined: why they shall stay at level 1; None to confine them at level 2 where the kernel can.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *,
+        size: int = 2,
+        user: str = "nobody",
+        unconfined: str | None = None,
+        limits: WorkerLimits = WorkerLimits(),
+    ) -> None:
+        self.size = size
+        self._unconfined = unconfined
+        self.why_not = unconfined
+        """Why the workers are at level 1; None if they are at level 2."""
+        self._module = module
+        self._limits = limits
+        self._account = unprivileged_account(user)
+        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._alive: set[_Worker] = set()
+        self._replacing: set[asyncio.Task[None]] = set()
+        self._folder = ""
+        self._stack = contextlib.ExitStack()
+
+    async def __aenter__(self) -> Self:
+        folder = self._stack.enter_context(temporary_folder("pool"))
+        folder.chmod(0o755)
+        self._folder = str(folder)
+        try:
+            started = await asyncio.gather(*(self._add() for _ in range(self.size)), return_exceptions=True)
+            for error in started:
+                if error is not None:
+                    raise error
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._replacing:
+            task.cancel()
+        await asyncio.gather(*self._replacing, return_exceptions=True)
+        for worker in self._alive:
+            await worker.kill()
+        self._alive.clear()
+        self._stack.close()
+
+    @property
+    def level(self) -> int:
+        """The sandbox level of the workers."""
+        return LANDLOCK if self.why_not is None else LIMITS
+
+    async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
+        """Have a worker do a job.
+
+        :param seconds: limit, counted from the moment a worker is free.
+        :raises ToolError: it took too long, the worker died, or the job failed.
+        """
+        message = json.dumps({"job": job, "request": request}).encode()
+        if len(message) > self._limits.message:
+            raise ToolError("There was too much to look at in one piece.")
+        worker = await self._idle_worker()
+        healthy = False
+        try:
+            async with asyncio.timeout(seconds + _GRACE):
+                answer = await worker.ask(message, seconds, self._limits.message)
+            healthy = True
+        except TimeoutError:
+            raise _stopped(seconds) from None
+        except (EOFError, OSError, ValueError):
+            raise _crashed() from None
+        finally:
+            if healthy:
+                self._idle.put_nowait(worker)
+            else:
+                self._replace(worker)
+        if "ended" in answer:
+            raise _stopped(seconds) if answer["ended"] == OUT_OF_TIME else _crashed()
+        if "error" in answer:
+            raise ToolError(f"It failed: {str(answer['error'])[:200]}.")
+        return answer.get("result")
+
+    async def _idle_worker(self) -> "_Worker":
+        while True:
+            try:
+                async with asyncio.timeout(120):
+                    worker = await self._idle.get()
+            except TimeoutError:
+                raise ToolError("No worker became free within two minutes.") from None
+            if worker.is_alive:
+                return worker
+            self._replace(worker)
+
+    def _replace(self, worker: "_Worker") -> None:
+        task = asyncio.create_task(self._renew(worker))
+        self._replacing.add(task)
+        task.add_done_callback(self._replacing.discard)
+
+    async def _renew(self, worker: "_Worker") -> None:
+        await worker.kill()
+        self._alive.discard(worker)
+        pause = 0.1
+        while True:
+            try:
+                await self._add()
+            except ToolError:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 10)
+            else:
+                return
+
+    async def _add(self) -> None:
+        settings: dict[str, JsonValue] = {
+            "module": self._module,
+            "parent": os.getpid(),
+            "folder": self._folder,
+            "memory": self._limits.memory,
+            "message": self._limits.message,
+            "account": [self._account.uid, self._account.gid] if self._account else None,
+            "unconfined": self._unconfined,
+        }
+        worker, self.why_not = await _Worker.start(settings, self._limits)
+        self._alive.add(worker)
+        self._idle.put_nowait(worker)
+
+
+class _Worker:
+    """One worker process, seen from its parent."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, settings: dict[str, JsonValue], limits: WorkerLimits) -> tuple[Self, str | None]:
+        """A worker, and why it is not confined at level 2."""
+        folder = str(settings["folder"])
+        path = [str(Path(entry).absolute()) for entry in sys.path]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-c", BOOT, json.dumps(path), json.dumps(settings)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": folder},
+            start_new_session=True,
+        )
+        worker = cls(process)
+        try:
+            async with asyncio.timeout(limits.start):
+                answer = await worker._receive(limits.message)
+        except BaseException as error:
+            await worker.kill()
+            if isinstance(error, TimeoutError | EOFError | OSError | ValueError):
+                raise ToolError("A worker process did not start.") from error
+            raise
+        if "error" in answer:
+            await worker.kill()
+            raise ToolError(f"A worker process could not start: {answer['error']}.")
+        why_not = answer["unconfined"]
+        return worker, None if why_not is None else str(why_not)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def ask(self, message: bytes, seconds: float, limit: int) -> dict[str, JsonValue]:
+        assert self._process.stdin is not None
+        self._process.stdin.write(REQUEST.pack(len(message), seconds) + message)
+        await self._process.stdin.drain()
+        return await self._receive(limit)
+
+    async def _receive(self, limit: int) -> dict[str, JsonValue]:
+        assert self._process.stdout is not None
+        (length,) = ANSWER.unpack(await self._process.stdout.readexactly(ANSWER.size))
+        if length > limit:
+            raise ValueError("answer too long")
+        answer = json.loads(await self._process.stdout.readexactly(length))
+        if not isinstance(answer, dict):
+            raise ValueError("answer of another shape")
+        return cast(dict[str, JsonValue], answer)
+
+    async def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self.is_alive:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdout is not None
+        # asyncio counts a process as ended only when its pipes have been read to their end.
+        with contextlib.suppress(RuntimeError, OSError):
+            await self._process.stdout.read()
+        await self._process.wait()
+
+
+def _stopped(seconds: float) -> ToolError:
+    return ToolError(f"It did not finish within {seconds:g} seconds and was stopped.")
+
+
+def _crashed() -> ToolError:
+    return ToolError("It crashed or ran out of memory.")
