@@ -1,4 +1,4 @@
-"""The operator's settings, from the environment or ``.env`` (CONTRACT, Settings)."""
+"""The operator's settings, from the environment or ``.env``."""
 
 import difflib
 import os
@@ -137,7 +137,7 @@ class Installation(BaseSettings):
 
     @property
     def serves_metrics(self) -> bool:
-        """CONTRACT: ``/metrics`` is off by default when not bound to loopback."""
+        """``/metrics`` is off by default when not bound to loopback."""
         return self.metrics if self.metrics is not None else self.host in {"127.0.0.1", "localhost", "::1"}
 
     def make_data_dir(self) -> None:
@@ -281,7 +281,7 @@ def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
     for name in sorted(variables):
         if name.upper().startswith(_PREFIX) and name.upper() not in known:
             nearest = difflib.get_close_matches(name.upper(), known, 1, cutoff=0.7)
-            advice = f"Did you mean {nearest[0]}?" if nearest else "README.md lists the settings; unset this one."
+            advice = f"Did you mean {nearest[0]}?" if nearest else "docs/operations.md lists them; unset this one."
             raise ConfigurationError(f"{name.upper()} is no setting of Forge.", advice)
 
 
@@ -312,4 +312,4 @@ def _explained(mistake: ErrorDetails) -> ConfigurationError:
             what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-5-5"
         case _:
             what = str(limits.get("error", mistake["msg"])).removeprefix("Value error, ")
-    return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in README.md.")
+    return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in docs/operations.md.")

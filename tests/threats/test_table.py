@@ -1,11 +1,18 @@
 """The table of results in ``docs/security.md`` promises nothing that is not tested."""
 
+import re
+
 from tests.threats.cases import CASES
 from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, listed, with_table, written_for_cases
 
 
 def test_the_table_lists_every_case() -> None:
     assert list(listed(DOCUMENT.read_text())) == list(CASES)
+
+
+def test_the_page_of_threats_says_how_each_is_met() -> None:
+    page = (DOCUMENT.parent / "threats.md").read_text()
+    assert re.findall(r"^\| (T-[A-Z]\d+) \|", page, re.MULTILINE) == list(CASES)
 
 
 def test_what_is_listed_as_tried_has_a_test() -> None:

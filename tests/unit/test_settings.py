@@ -26,7 +26,7 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ("FORGE_CEILING_RNU", "3", "FORGE_CEILING_RNU is no setting of Forge. Did you mean FORGE_CEILING_RUN?"),
         ("forge_prot", "3", "FORGE_PROT is no setting of Forge. Did you mean FORGE_PORT?"),
-        ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is no setting of Forge. README.md lists the settings"),
+        ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is no setting of Forge. docs/operations.md lists them"),
         ("FORGE_WEBHOOK_SECRET", "", "FORGE_WEBHOOK_SECRET is empty."),
         ("FORGE_WEBHOOK_SECRET", " , ", "FORGE_WEBHOOK_SECRET is empty."),
         ("FORGE_WEBHOOK_SECRET", "a", "FORGE_WEBHOOK_SECRET is shorter than 16 characters"),

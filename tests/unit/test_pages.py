@@ -1,0 +1,83 @@
+"""What the written pages say of the code is there: links, settings, and the names that others rely on."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from bot.settings import Settings
+from domain.gates import NOT_ASKED, STANDARD, GateState
+from domain.review.review import Conclusion, Decision
+from domain.runs.run import Phase, ReasonCode, RunState
+from safety.authorization import ROLES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+
+_LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+_SOURCE = re.compile(r'src(?:set)?="(?!https?:)([^"]+)"')
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def text_of(page: Path) -> str:
+    return _FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> Iterator[str]:
+    """As GitHub makes them: lower case, spaces to hyphens, punctuation dropped."""
+    for heading in re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = text_of(page)
+    for link in [*_LINK.findall(text), *_SOURCE.findall(text)]:
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name} links to {link}"
+        assert not anchor or anchor in set(anchors(target)), f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_are_short_enough_to_read(page: Path) -> None:
+    """Tables and code keep their rows on one line."""
+    long = [line for line in text_of(page).splitlines() if len(line) > 199 and not line.lstrip().startswith("|")]
+    assert long == []
+
+
+def test_every_setting_is_described() -> None:
+    """Those of one kind share a row, the others by the end of their names."""
+    rows = (DOCS / "operations.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(_?[A-Z][A-Z_]+)`", rows))
+    ceilings = {f"FORGE_CEILING{name}" for name in named if name.startswith("_")}
+    wanted = {f"FORGE_{name.upper()}" for name in Settings.model_fields}
+    assert wanted <= named | ceilings
+    assert {name for name in named if name.startswith("FORGE_") and name != "FORGE_"} <= wanted
+
+
+def test_the_contract_has_every_name() -> None:
+    page = (DOCS / "contract.md").read_text(encoding="utf-8")
+    for kind in (RunState, GateState, Phase, Decision, Conclusion, ReasonCode):
+        assert [name.value for name in kind if name.value and f"`{name.value}`" not in page] == []
+
+
+def test_the_contract_says_who_decides_a_gate_and_how_long_that_takes() -> None:
+    page = (DOCS / "contract.md").read_text(encoding="utf-8")
+    for name, gate in STANDARD.items():
+        if name in NOT_ASKED:
+            assert f"`{name}`" in page
+            continue
+        [row] = re.findall(rf"^\| `{name}` \| (.*) \| (.*) \|(.*) \|$", page, re.MULTILINE)
+        role, time, left_out = row
+        assert role.startswith(gate.role)
+        assert time == f"{gate.timeout.total_seconds() / 3600:g} h"
+        assert left_out.strip() == ("the author" if gate.not_author else "")
+
+
+def test_the_contract_has_githubs_roles_in_their_order() -> None:
+    page = (DOCS / "contract.md").read_text(encoding="utf-8")
+    assert ", ".join(f"`{role}`" for role in ROLES[1:]) in page
