@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Task(StrEnum):
-    """What a model is chosen for (SPEC A9)."""
+    """What a model is chosen for."""
 
     strong = "strong"  # planning, implementation
     fast = "fast"  # review, test analysis, reflection
@@ -71,7 +71,7 @@ class Models:
         ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
     :param prices: the operator's own, by name.
     :param environment: where the providers' keys are, under the names their SDKs read.
-    :param embeds: the name of the model that makes vectors, or that model; None for none: SPEC A9 leaves it optional.
+    :param embeds: the name of the model that makes vectors, or that model; None for none, as it is optional.
     """
 
     names: Mapping[Task, str]

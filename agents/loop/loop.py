@@ -1,4 +1,4 @@
-"""The loop of every agent: the model reasons, its tools act, until it hands in its work or cannot go on (SPEC A1)."""
+"""The loop of every agent: the model reasons, its tools act, until it hands in its work or cannot go on."""
 
 import asyncio
 import json

@@ -60,7 +60,7 @@ class Checked(BaseModel):
         return asked and (self.has_source or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
-        """Whether a person is asked where no model can read it (SPEC A5)."""
+        """Whether a person is asked where no model can read it."""
         match configuration.review.model:
             case Reads.never:
                 return False

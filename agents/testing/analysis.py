@@ -20,7 +20,7 @@ from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, Tes
 from domain.text.escaping import visible
 
 FIXABLE = 0.7
-"""A fix that is surer than this sends the work back to the implementer (SPEC P3)."""
+"""A fix that is surer than this sends the work back to the implementer."""
 LACKS_SOMETHING = 0.6
 """A first look as sure as this that the environment lacks something is not turned into a bug that is fixable."""
 

@@ -17,7 +17,7 @@ class Size:
     """How much a model is given to read, in tokens as `agents.llm.tokens.estimate` counts them.
 
     :param question: of one question; several small files share one, a larger file is split between its hunks.
-    :param questions: at most, per review (SPEC S2: ten calls for the phase, the second look and a repair included).
+    :param questions: at most, per review (ten calls for the phase, the second look and a repair included).
     :param context: share of a file's own diff that context around it may cost beyond the diff.
     :param least_context: what all files together may have on top of that, so that a small change is understood.
     """
