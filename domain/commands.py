@@ -195,7 +195,7 @@ class DecideGate(Command):
 
 
 class NoteThread(Command):
-    """A person resolved a review thread that an App began, or opened it again (DESIGN §6).
+    """A person resolved a review thread that an App began, or opened it again.
 
     :param root: id of the comment the thread began with; only a thread of Forge's own means anything.
     :param thread: node id of the thread.
@@ -225,7 +225,7 @@ class ChangesRequested(Command):
 
 
 class HearComment(Command):
-    """A person wrote on the diff of a pull request, in words and not by commands (SPEC M8, P5).
+    """A person wrote on the diff of a pull request, in words and not by commands.
 
     :param words: Markdown, nothing of it trusted; cut off where it is long.
     :param path: the file it stands in; ``line`` is None where it is about none at head.

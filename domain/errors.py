@@ -29,7 +29,7 @@ HALTED = "The operator halted Forge; it goes on by itself after `forge resume`."
 
 
 class Recovery(StrEnum):
-    """What the pipeline does about an error (SPEC P6)."""
+    """What the pipeline does about an error."""
 
     retry = "retry"  # the same step again, with growing pauses
     wait = "wait"  # durably, until the moment the error names or its cause is gone
@@ -158,7 +158,7 @@ class ToolError(ForgeError):
 
 
 class Halted(ForgeError):
-    """The operator halted Forge: no model is called and nothing is written to GitHub (invariant 12)."""
+    """The operator halted Forge: no model is called and nothing is written to GitHub."""
 
     source = "operator"
     severity = Severity.warning

@@ -1,4 +1,4 @@
-"""An event: one thing that happened, kept for ever in the ledger (SPEC P5)."""
+"""An event: one thing that happened, kept for ever in the ledger."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""A gate: a question that a person answers before a run goes on, and what became of it (CONTRACT, gates)."""
+"""A gate: a question that a person answers before a run goes on, and what became of it (docs/contract.md, gates)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Standard:
     :param role: who at least may answer.
     :param timeout: after which it is rejected and escalated.
     :param not_author: who wrote the change is left out; so is, with ``not_requester``, who asked for it.
-    :param told: for whom its ``escalate`` is meant (SPEC S8): nobody knows who that is here but the repository.
+    :param told: for whom its ``escalate`` is meant: nobody knows who that is here but the repository.
     """
 
     role: str
@@ -67,7 +67,7 @@ STANDARD: Mapping[str, Standard] = {
     "false_positive": Standard("write", _DAY),
     "destructive": Standard("maintain", _DAY, not_author=True),
 }
-"""CONTRACT, gates. Of ``human_review`` a critical change asks for ``maintain``."""
+"""docs/contract.md, gates. Of ``human_review`` a critical change asks for ``maintain``."""
 
 _NOT_YET = "this version of Forge does not ask it"
 NOT_ASKED: Mapping[str, str] = {

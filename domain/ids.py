@@ -14,7 +14,7 @@ def new_id() -> str:
 
 
 def short(prefix: str, ulid: str) -> str:
-    """How a ULID is shown to people, e.g. ``M-4ZK9QX`` (CONTRACT: prefix and last 6 characters)."""
+    """How a ULID is shown to people, e.g. ``M-4ZK9QX`` (prefix and last 6 characters)."""
     return f"{prefix}-{ulid[-6:]}"
 
 

@@ -1,4 +1,4 @@
-"""Draws from what happened how well Forge does, week by week (SPEC M10); what nothing is known of stays unknown."""
+"""Draws from what happened how well Forge does, week by week; what nothing is known of stays unknown."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -66,7 +66,7 @@ FREE = Fixed(Decimal(0), Decimal(0))
 
 
 class Scope(StrEnum):
-    """What a limit holds for, from narrow to broad (SPEC S4)."""
+    """What a limit holds for, from narrow to broad."""
 
     phase = "phase"  # this phase of this run
     run = "run"
@@ -75,7 +75,7 @@ class Scope(StrEnum):
 
 
 class Limits(BaseModel):
-    """How much may be spent, in micro-USD (SPEC S4, CONTRACT ``budgets``); None: no limit."""
+    """How much may be spent, in micro-USD (``budgets`` of the configuration); None: no limit."""
 
     model_config = ConfigDict(frozen=True)
 

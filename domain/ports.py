@@ -237,7 +237,7 @@ class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes
-    looks for the effect by its natural key first (DESIGN invariant 2).
+    looks for the effect by its natural key first.
     """
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest: ...
@@ -347,7 +347,7 @@ class Journal(Protocol):
 
 
 class Purse(Protocol):
-    """The money of one phase of one run: reserved before each call of a model, settled after it (invariant 4)."""
+    """The money of one phase of one run: reserved before each call of a model, settled after it."""
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         """Set money aside for a call, unless a limit would be passed.

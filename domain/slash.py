@@ -1,4 +1,4 @@
-"""The vocabulary of ``/forge VERB …``: every command with its typed arguments, and the mistakes people make (W4)."""
+"""The vocabulary of ``/forge VERB …``: every command with its typed arguments, and the mistakes people make."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 
 
 class Verb(StrEnum):
-    """CONTRACT, commands on GitHub."""
+    """The verbs of ``/forge`` (docs/contract.md, commands)."""
 
     help = "help"
     status = "status"

@@ -26,7 +26,7 @@ class Reason(BaseModel):
 
 
 class BreakerState(StrEnum):
-    """The states of a circuit breaker (SPEC S1)."""
+    """The states of a circuit breaker."""
 
     closed = "closed"  # work goes on
     open = "open"  # nothing is started
@@ -34,7 +34,7 @@ class BreakerState(StrEnum):
 
 
 class Check(BaseModel):
-    """What one breaker or guard says before the next call of a model (SPEC S1, S7).
+    """What one breaker or guard says before the next call of a model.
 
     :param name: the breaker or guard, e.g. ``iteration`` or ``error_rate``.
     :param warns: a limit is close.

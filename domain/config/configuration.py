@@ -122,7 +122,7 @@ class Section(BaseModel):
 
 
 class Preset(StrEnum):
-    """A named set of limits and a maximum level (SPEC S13)."""
+    """A named set of limits and a maximum level."""
 
     conservative = "conservative"
     standard = "standard"

@@ -47,7 +47,7 @@ PRESETS: Mapping[Preset, Values] = {
         "ladder": {"max_level": 2},
     },
 }
-"""SPEC S13: limits, gates and a maximum level; never the level itself."""
+"""Limits, gates and a maximum level; never the level itself."""
 
 
 def merged(below: Values, above: Values) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""What Forge learned: a memory, and how its confidence follows from what became of it (SPEC M1, M3)."""
+"""What Forge learned: a memory, and how its confidence follows from what became of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Origin(StrEnum):
 
     model = "model"  # Forge's own reflection
     person = "person"
-    edits = "edits"  # a person approved with edits (SPEC M8)
+    edits = "edits"  # a person approved with edits
     production = "production"
 
     @property

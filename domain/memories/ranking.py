@@ -1,4 +1,4 @@
-"""Which memories are worth telling: the words they are looked up by, and the order of those found (SPEC M2)."""
+"""Which memories are worth telling: the words they are looked up by, and the order of those found."""
 
 import math
 import re

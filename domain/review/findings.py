@@ -16,7 +16,7 @@ CREDENTIAL = "secret/"
 
 
 class Category(StrEnum):
-    """What a finding is about (DESIGN §6)."""
+    """What a finding is about."""
 
     style = "style"
     security = "security"
@@ -43,7 +43,7 @@ _RANKS = {Severity.info: 0, Severity.warning: 1, Severity.error: 2, Severity.cri
 
 
 class Layer(IntEnum):
-    """The layer of the review that found it (SPEC A4)."""
+    """The layer of the review that found it."""
 
     static = 1
     security = 2
@@ -136,7 +136,7 @@ class Finding(RawFinding):
 
 
 def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:
-    """The identity of a finding (DESIGN §6, fingerprint 1).
+    """The identity of a finding.
 
     :param rule: rule id, e.g. ``ruff/F401``.
     :param path: path at head.
@@ -162,7 +162,7 @@ def fingerprint_of_all(fingerprints: Sequence[str]) -> str:
 
 
 def trail(rule: str, path: str, message: str) -> str:
-    """What follows a finding that moved (DESIGN §6, fingerprint 2): rule, path and message without its numbers."""
+    """What follows a finding that moved: rule, path and message without its numbers."""
     return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))
 
 

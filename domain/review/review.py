@@ -11,7 +11,7 @@ from domain.verdicts import Reason
 
 
 class RiskLevel(StrEnum):
-    """CONTRACT: low 0–24, medium 25–49, high 50–74, critical 75–100."""
+    """Low 0–24, medium 25–49, high 50–74, critical 75–100."""
 
     low = "low"
     medium = "medium"
@@ -40,7 +40,7 @@ class Risk(BaseModel):
 
 
 class Decision(StrEnum):
-    """What a review decides (SPEC A4)."""
+    """What a review decides."""
 
     approve = "approve"
     request_changes = "request_changes"

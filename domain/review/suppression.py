@@ -1,4 +1,4 @@
-"""What people's dismissals say about a finding that nobody dismissed, and what is kept of one they hold back (M7)."""
+"""What people's dismissals say about a finding that nobody dismissed, and what is kept of one they hold back."""
 
 from dataclasses import dataclass
 from datetime import datetime

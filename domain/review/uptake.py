@@ -1,4 +1,4 @@
-"""What people say without words: what became of a finding that they did not dismiss (SPEC M8)."""
+"""What people say without words: what became of a finding that they did not dismiss."""
 
 from enum import StrEnum
 

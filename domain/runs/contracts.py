@@ -7,7 +7,7 @@ from datetime import timedelta
 from domain.globs import matches
 
 LEASE = timedelta(seconds=300)
-"""How long a run holds a contract after it was last heard of (SPEC X10)."""
+"""How long a run holds a contract after it was last heard of."""
 
 
 LONGEST_WAIT = timedelta(hours=24)

@@ -1,4 +1,4 @@
-"""What the run of an issue does next with the pull request it proposed, as one small pure machine (SPEC P3).
+"""What the run of an issue does next with the pull request it proposed, as one small pure machine.
 
 review ── approved ──→ testing ── passed ──→ ready
   ↑ └─ changes asked for ─┐ └─ failed ─┐
@@ -14,7 +14,7 @@ from domain.runs.run import Phase
 from domain.runs.task_result import ToFix
 
 MOST: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
-"""How often a phase sends the work back (SPEC P3)."""
+"""How often a phase sends the work back."""
 
 
 class Reviewed(StrEnum):

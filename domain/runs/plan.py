@@ -81,7 +81,7 @@ class Estimate(_Part):
 
 
 class Plan(_Part):
-    """What is to be done about an issue (SPEC A2).
+    """What is to be done about an issue.
 
     :param title: names the change, as a pull request does; empty where the planner gave none.
     :param allowed_areas: globs, or plain names of files and folders; nothing outside of them is changed.

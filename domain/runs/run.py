@@ -12,7 +12,7 @@ REVIEW_CHECK = "Forge / review"
 
 
 class RunState(StrEnum):
-    """CONTRACT, states of a run."""
+    """The states of a run (docs/contract.md, runs)."""
 
     pending = "pending"  # admitted, not started
     running = "running"
@@ -89,7 +89,7 @@ class Trigger(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phases of the pipeline (SPEC P1), and what is done beside them."""
+    """The phases of the pipeline, and what is done beside them."""
 
     planning = "planning"
     implementation = "implementation"

@@ -1,4 +1,4 @@
-"""Makes text from tools, models and pull requests inert before it is shown to people (invariant 11).
+"""Makes text from tools, models and pull requests inert before it is shown to people.
 
 What GitHub would act upon (a mention, a reference, an address, a command) is shown as inline code: GitHub documents
 that nothing in code pings or links, a person reads and copies exactly what was written, and no invisible character

@@ -1,4 +1,4 @@
-"""Decides whether the condition of a gate holds, from what is known at that moment (SPEC S8).
+"""Decides whether the condition of a gate holds, from what is known at that moment.
 
 What is not known yet makes a condition hold, unless it fails whatever that turns out to be: a person is rather asked
 once too often than once too seldom.
