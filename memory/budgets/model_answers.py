@@ -1,4 +1,4 @@
-"""Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice (invariant 3)."""
+"""Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

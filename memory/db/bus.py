@@ -1,4 +1,4 @@
-"""The event bus of this process: subscribers hear of an event once it is stored (SPEC P5)."""
+"""The event bus of this process: subscribers hear of an event once it is stored."""
 
 from collections import defaultdict
 from collections.abc import Callable

@@ -429,7 +429,7 @@ class BudgetRow(Base):
 
 
 class AnswerRow(Base):
-    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice (invariant 3).
+    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice.
 
     What guards see of a turn is kept beside it: an answer can be large, and they look before each call.
     """

@@ -1,4 +1,4 @@
-"""Keeps the findings that people dismissed, and the memory each dismissal taught (DESIGN §6, SPEC M7)."""
+"""Keeps the findings that people dismissed, and the memory each dismissal taught."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Keeps new memories within what may live in a repository, in the transaction that makes them (SPEC M3)."""
+"""Keeps new memories within what may live in a repository, in the transaction that makes them."""
 
 from collections.abc import Sequence
 from datetime import datetime

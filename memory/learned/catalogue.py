@@ -1,4 +1,4 @@
-"""What people look up and put right in what Forge knows, from the command line (SPEC M11)."""
+"""What people look up and put right in what Forge knows, from the command line."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Keeps what a night changes among the memories of a repository, so that it may be interrupted and done again (M5)."""
+"""Keeps what a night changes among the memories of a repository, so that it may be interrupted and done again."""
 
 from collections import defaultdict
 from collections.abc import Sequence

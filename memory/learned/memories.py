@@ -1,4 +1,4 @@
-"""Keeps what Forge learned and what became of it (SPEC M1-M3); memories are archived, never deleted."""
+"""Keeps what Forge learned and what became of it; memories are archived, never deleted."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime

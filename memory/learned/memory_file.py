@@ -1,4 +1,4 @@
-"""Keeps in step what is remembered with what a repository's ``.github/forge-memory.md`` says (SPEC M11)."""
+"""Keeps in step what is remembered with what a repository's ``.github/forge-memory.md`` says."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Finds the memories that fit what an agent is about to do, and keeps what became of telling them (SPEC M2)."""
+"""Finds the memories that fit what an agent is about to do, and keeps what became of telling them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

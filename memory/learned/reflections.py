@@ -1,4 +1,4 @@
-"""Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it (SPEC M6)."""
+"""Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

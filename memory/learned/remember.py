@@ -1,4 +1,4 @@
-"""Keeps what people teach in so many words, and takes it away again (SPEC M11)."""
+"""Keeps what people teach in so many words, and takes it away again."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Finds what the ledger tells of safety: who decided what and when, and what stopped whom (SPEC S12)."""
+"""Finds what the ledger tells of safety: who decided what and when, and what stopped whom."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field

@@ -173,7 +173,7 @@ async def replies_in(database: Database, trace: str, thread: int) -> int:
 
 
 async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
-    """Record that somebody was refused what they asked for (SPEC W5)."""
+    """Record that somebody was refused what they asked for."""
     async with database.transaction() as session:
         tell(session, trace, EventType.permission_refused, now, payload=payload)
 

@@ -1,4 +1,4 @@
-"""Keeps whether the operator told every process to stop (invariant 12), and lets the work go on afterwards."""
+"""Keeps whether the operator told every process to stop, and lets the work go on afterwards."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Sums up what models cost: by phase, model, repository or day, and what repositories spent today (SPEC S12)."""
+"""Sums up what models cost: by phase, model, repository or day, and what repositories spent today."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

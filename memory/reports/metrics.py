@@ -1,4 +1,4 @@
-"""Brings together what the ledger, runs, spend, findings, gates and memories tell of how well Forge does (SPEC M10).
+"""Brings together what the ledger, runs, spend, findings, gates and memories tell of how well Forge does.
 
 A week is found by the ids of runs, which begin with their moment, so that only what is new is read. What belongs to a
 run counts for the moment it began.

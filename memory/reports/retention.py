@@ -1,4 +1,4 @@
-"""Removes what was kept long enough, kind by kind, in batches so small that nobody waits for the lock (SPEC S12).
+"""Removes what was kept long enough, kind by kind, in batches so small that nobody waits for the lock.
 
 How long is what ``audit.retention_days`` of a repository said last. Dismissals, findings, runs and approvals
 stay: a dismissal lasts until it is taken back, an approval counts as long, and the others are what is compared with.
@@ -58,7 +58,7 @@ LEAST = timedelta(days=8)
 COPIES = timedelta(days=60)
 """How long it is known that a repository was purged: copies that nobody uses are gone after half of that anyway."""
 DISPUTED = timedelta(days=365)
-"""SPEC H7: how long decisions on false positives and on destructive changes are kept at least."""
+"""How long decisions on false positives and on destructive changes are kept at least."""
 BATCH = 200
 
 _DISPUTES = ("false_positive", "destructive")

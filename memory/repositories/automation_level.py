@@ -1,4 +1,4 @@
-"""Keeps the automation level of each repository, and what it is decided from: real outcomes (SPEC S10).
+"""Keeps the automation level of each repository, and what it is decided from: real outcomes.
 
 A head counts as one run, from the first completed one that looked at something: whoever asks for more reviews of it
 does not climb. A finding counts as a false positive as long as a person's dismissal of it stands. What people decided

@@ -70,7 +70,7 @@ class StoredPurse:
 
     :param limits: what the repository configured.
     :param ceilings: the operator's limits, which a granted slice cannot pass either.
-    :param before: what else is asked before every reservation (invariant 12).
+    :param before: what else is asked before every reservation.
     :param breakers: their limits, as the repository configured them.
     """
 
@@ -320,7 +320,7 @@ async def of_installation(database: Database, installation_id: int, day: datetim
 
 
 async def shares(database: Database, *, repository_id: int | None = None, run_id: str | None = None) -> Sequence[Share]:
-    """Cost by phase and model, the dearest first (SPEC S12), of a repository, a run or everything."""
+    """Cost by phase and model, the dearest first, of a repository, a run or everything."""
     query = select(SpendRow.phase, SpendRow.model, *SUMS).group_by(SpendRow.phase, SpendRow.model)
     if repository_id is not None:
         query = query.where(SpendRow.repository_id == repository_id)

@@ -1,4 +1,4 @@
-"""Keeps the output of each phase of a run, so that the run goes on from there (SPEC P2)."""
+"""Keeps the output of each phase of a run, so that the run goes on from there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

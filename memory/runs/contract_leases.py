@@ -1,4 +1,4 @@
-"""Keeps which run holds which contract of a repository, by leases with fencing tokens (SPEC X10).
+"""Keeps which run holds which contract of a repository, by leases with fencing tokens.
 
 A lease lasts a while and is renewed by the heartbeat of the run while that works. One of a run that waits, for people
 or for the review of its pull request, stands: no process could have died. One of a run that ended is free, however it

@@ -1,4 +1,4 @@
-"""The outbox: one row per write to GitHub, claimed under the pull request's fencing token (DESIGN invariant 2)."""
+"""The outbox: one row per write to GitHub, claimed under the pull request's fencing token."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

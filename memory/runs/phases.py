@@ -1,4 +1,4 @@
-"""Keeps in which phase a run is: told as events, each once, by which the time of a phase is reckoned (SPEC P5, S5)."""
+"""Keeps in which phase a run is: told as events, each once, by which the time of a phase is reckoned."""
 
 from datetime import datetime
 
