@@ -550,7 +550,7 @@ class Dispatch:
             log.info("approval.withdrawn_later", run=run.id, error=str(error))
 
     async def _refusal(self, command: ReviewCheckedHead, number: int, seen: Seen | None) -> JsonValue:
-        """Why the sender may not ask for another review; a button says the same as the command (SPEC W5).
+        """Why the sender may not ask for another review; a button says the same as the command.
 
         Whoever is refused is told so below the pull request, once for a head.
         """

@@ -1,4 +1,4 @@
-"""Journals steps and decides, by class of error, whether a step is repeated, waits or ends (SPEC P6)."""
+"""Journals steps and decides, by class of error, whether a step is repeated, waits or ends."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Notes what people let Forge know about its comments without words (SPEC M8).
+"""Notes what people let Forge know about its comments without words.
 
 What they did about them is seen once the next head is reviewed; the thumbs they gave, once the pull request is closed.
 """
@@ -43,7 +43,7 @@ async def note(
 ) -> Sequence[str]:
     """Note which findings that had a comment are gone without a dismissal, and how; their names.
 
-    What led to one of them was right, so its memories are surer from now on (SPEC M3): not by what strangers push.
+    What led to one of them was right, so its memories are surer from now on: not by what strangers push.
     May be repeated.
 
     :param settled: names of the findings whose threads Forge resolved because they are gone.

@@ -1,4 +1,4 @@
-"""Hears what people say on the diff without a command: replies to findings, and remarks where there is none (M8).
+"""Hears what people say on the diff without a command: replies to findings, and remarks where there is none.
 
 A reply is read by a model, in a workflow of its own, as far as somebody says it who has a say here. Only who may
 dismiss a finding by command dismisses it by words; everybody else's words are hints.
@@ -100,7 +100,7 @@ async def _weighed(services: Services, command: HearComment, guid: str) -> str:
 
 
 async def _remarked(services: Services, command: HearComment, run: Run, guid: str) -> str:
-    """A person who may write has something to say where Forge looked and found nothing: that is a gap (M8)."""
+    """A person who may write has something to say where Forge looked and found nothing: that is a gap."""
     review = await checkpoints.latest_review(services.database, command.repository.id, command.number)
     if review is None or review.head_sha != command.head_sha or command.line is None:
         return "Forge did not look at this line"

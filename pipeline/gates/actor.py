@@ -1,4 +1,4 @@
-"""Asks, at the moment somebody commands, who they are here and what they command about (SPEC W5)."""
+"""Asks, at the moment somebody commands, who they are here and what they command about."""
 
 from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
@@ -49,7 +49,7 @@ class Standing(BaseModel):
 
     @property
     def gives_ok(self) -> bool:
-        """Whether asking for a review is also the ok for a stranger's head (CONTRACT)."""
+        """Whether asking for a review is also the ok for a stranger's head."""
         return self.is_fork and not self.has_ok and refusal(self.role, "write") is None
 
 
@@ -97,7 +97,7 @@ async def authorship(
 
 
 async def note_refusal(services: Services, trace: str, sender: Sender, refused: Refused) -> None:
-    """Keep for the audit that somebody was refused what they asked for (SPEC W5).
+    """Keep for the audit that somebody was refused what they asked for.
 
     :param trace: the delivery.
     """

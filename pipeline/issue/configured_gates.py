@@ -1,4 +1,4 @@
-"""Asks in the run of an issue what the repository itself wants people to be asked in its phases (SPEC S8)."""
+"""Asks in the run of an issue what the repository itself wants people to be asked in its phases."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -54,7 +54,7 @@ _NO_WORKFLOW = (
 class Tested(BaseModel):
     """What testing a head came to.
 
-    :param to_fix: the failures that the implementer can mend (SPEC P3).
+    :param to_fix: the failures that the implementer can mend.
     :param missing: the tests that the change lacks.
     :param weakened: the tests that it takes away.
     """

@@ -1,4 +1,4 @@
-"""Puts the memories of each repository in order once a night (UTC), durably and once over all processes (SPEC M5)."""
+"""Puts the memories of each repository in order once a night (UTC), durably and once over all processes."""
 
 import asyncio
 from datetime import date, datetime

@@ -1,4 +1,4 @@
-"""Asks, beside the runs, what could be learned from them: when they end, and at the moments of SPEC M6.
+"""Asks, beside the runs, what could be learned from them: when they end, and at notable moments.
 
 Each reflection is a durable workflow in a queue of its own: it delays no run, fails none and changes no verdict. What
 keeps it from asking is noted in the ledger and asks nobody.

@@ -1,4 +1,4 @@
-"""Keeps nothing for longer than it should be: once an hour it removes old rows, journals and mirrors (SPEC S12)."""
+"""Keeps nothing for longer than it should be: once an hour it removes old rows, journals and mirrors."""
 
 import asyncio
 import contextlib

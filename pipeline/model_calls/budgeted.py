@@ -39,7 +39,7 @@ def _shown(answer: Paid) -> dict[str, JsonValue]:
 
 
 class Paying:
-    """What one phase of one run asks of models; no answer is paid for twice (invariant 3).
+    """What one phase of one run asks of models; no answer is paid for twice.
 
     :param about: what to bring up from memory before it; None for nothing.
     """
@@ -143,7 +143,7 @@ class Paying:
         return None if gate is None else gate.model_dump(mode="json")
 
     def _stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
-        """Asked before every call: who is halted, paused or lost the pull request spends nothing (invariant 12).
+        """Asked before every call: who is halted, paused or lost the pull request spends nothing.
 
         :raises Halted: if the operator told Forge to stop.
         :raises Superseded: if the run may not ask any more.

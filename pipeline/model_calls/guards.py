@@ -1,4 +1,4 @@
-"""Watches over a phase's calls of models: asks the guards before each, and people when one was stopped (SPEC S11)."""
+"""Watches over a phase's calls of models: asks the guards before each, and people when one was stopped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _LAST = 200  # characters of the last output that people see
 
 @dataclass(frozen=True)
 class Guarded:
-    """A task of an agent, which guards bound for itself (SPEC S7).
+    """A task of an agent, which guards bound for itself.
 
     :param key: begins the keys of its steps; empty where the phase is one task.
     """

@@ -1,4 +1,4 @@
-"""Brings up what Forge learned where an agent begins something, and notes what became of it (SPEC M2)."""
+"""Brings up what Forge learned where an agent begins something, and notes what became of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def _words(memory: Memory) -> str:
 
 
 async def settle(services: Services, run: Run, *, succeeded: bool) -> None:
-    """Once a run is over: what helped one that came through is surer from now on (SPEC M3). May be repeated."""
+    """Once a run is over: what helped one that came through is surer from now on. May be repeated."""
     now = services.clock.now()
     helped = await recall.settle(services.database, run.id, now)
     if succeeded:

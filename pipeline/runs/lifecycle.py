@@ -193,7 +193,7 @@ class Running(ABC):
         return None
 
     async def _close_books(self) -> None:
-        """What is still reserved when a run ends was lost: nobody knows what the provider did (invariant 3)."""
+        """What is still reserved when a run ends was lost: nobody knows what the provider did."""
         await reservations.close(self._services.database, self._run.id, self._services.clock.now())
 
     async def _waiting(self, why: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Reads and resolves the threads of Forge's own comments (DESIGN §6)."""
+"""Reads and resolves the threads of Forge's own comments."""
 
 from collections.abc import Collection, Sequence
 

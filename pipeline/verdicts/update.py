@@ -1,4 +1,4 @@
-"""Draws the verdict of a finished review anew after a dismissal, and updates its check (DESIGN §6)."""
+"""Draws the verdict of a finished review anew after a dismissal, and updates its check."""
 
 from itertools import count
 

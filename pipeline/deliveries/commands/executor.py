@@ -1,4 +1,4 @@
-"""Does what a comment's ``/forge`` lines say, one after the other, and answers it once (SPEC W4)."""
+"""Does what a comment's ``/forge`` lines say, one after the other, and answers it once."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -393,7 +393,7 @@ class Obedience:
         return command_texts.taken_up() if verb is Verb.resume else command_texts.SHOWN
 
     async def _are_runs_wanted(self) -> bool:
-        """Whether the repository lets issues be carried out (SPEC W3)."""
+        """Whether the repository lets issues be carried out."""
         key = "are runs wanted"
         return not await self._journal.does(key) or bool(await self._journal.step(key, self._runs_wanted))
 

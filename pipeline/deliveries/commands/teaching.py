@@ -1,4 +1,4 @@
-"""Carries out what people say about findings, and what they teach Forge or take back (SPEC M7, M11)."""
+"""Carries out what people say about findings, and what they teach Forge or take back."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection
