@@ -1,4 +1,4 @@
-"""Decides whether somebody may do what they ask, by command, button or page, from facts of this moment (SPEC W5)."""
+"""Decides whether somebody may do what they ask, by command, button or page, from facts of this moment."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Gate:
 GATES: Mapping[str, Gate] = {
     name: Gate(standard.role, standard.not_author, standard.not_requester) for name, standard in STANDARD.items()
 }
-"""CONTRACT, gates. A critical change asks for ``maintain`` at ``human_review``."""
+"""docs/contract.md, gates. A critical change asks for ``maintain`` at ``human_review``."""
 
 STRICTEST = Gate("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""
@@ -150,7 +150,7 @@ def _code(facts: Facts, rule: Gate) -> RefusalCode | None:
 
 
 def _rule(asked: SlashCommand, facts: Facts, gate: Gate) -> Gate:
-    """The row of CONTRACT's table this falls under."""
+    """The row of the table of roles (docs/contract.md) this falls under."""
     verb = asked.verb
     if verb in _DECISIONS:
         return gate
@@ -166,7 +166,7 @@ def _rule(asked: SlashCommand, facts: Facts, gate: Gate) -> Gate:
 
 _RUNS = frozenset({Verb.review, Verb.test})
 _TEACHING = frozenset({Verb.dismiss, Verb.remember, Verb.forget})
-"""Who wrote a change does not teach Forge what to think of it (DESIGN §6)."""
+"""Who wrote a change does not teach Forge what to think of it."""
 _DECISIONS = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.suggest})
 _READ = {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff, Verb.level, Verb.why}
 _TRIAGE = {Verb.review, Verb.test, Verb.explain}

@@ -1,4 +1,4 @@
-"""Decides which findings Forge may correct by itself, and what the files are then (SPEC S10)."""
+"""Decides which findings Forge may correct by itself, and what the files are then."""
 
 from collections.abc import Mapping, Sequence
 

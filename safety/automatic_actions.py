@@ -1,4 +1,4 @@
-"""Decides whether Forge may act without being asked, at a level of the automation ladder (SPEC S10)."""
+"""Decides whether Forge may act without being asked, at a level of the automation ladder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Decides on which level of the automation ladder a repository stands, from what its runs showed (SPEC S10).
+"""Decides on which level of the automation ladder a repository stands, from what its runs showed.
 
 Each level has one row of numbers, :data:`LEVELS`. It rises one level when the next row is met, and falls one when its
 own row is broken. Runs are completed runs, false positives are dismissed among posted findings, and both they and the
@@ -53,7 +53,7 @@ LEVELS: Mapping[int, Row] = {
     3: Row(200, 5, 0, 90),
     4: Row(500, 2, 0, 95),
 }
-"""SPEC S10. Level 0 asks for nothing, so nobody falls from it."""
+"""Level 0 asks for nothing, so nobody falls from it."""
 RUNS_NEEDED = LEVELS[HIGHEST].runs + 1
 """Newest runs that decide everything: the longest window, and the run before it, which tells when it began."""
 

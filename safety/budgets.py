@@ -6,7 +6,7 @@ from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason
 
 WARN_AT = 0.8
-"""SPEC S4: share of a limit from which on a warning is due, and CONTRACT: from which on a person is asked."""
+"""Share of a limit from which a warning is due, and share from which a person is asked."""
 
 _BY_PEOPLE = frozenset({Scope.phase, Scope.run})
 """The limits that a granted slice raises; a day and an installation wait for midnight."""
@@ -27,7 +27,7 @@ def refusal(
 ) -> Refusal | None:
     """Why a call must not be made, for the narrowest limit its worst case would pass; None if it may.
 
-    At four fifths of a phase's or a run's budget a person is asked for another slice (CONTRACT, ``cost_overrun``), so
+    At four fifths of a phase's or a run's budget a person is asked for another slice (gate ``cost_overrun``), so
     that a cap pauses the work instead of throwing it away. Where no slice could be granted, the limit itself holds.
 
     :param wanted: the call's worst case in micro-USD. A call that costs nothing is never refused.
@@ -74,7 +74,7 @@ def capped(limits: Limits, ceilings: Ceilings) -> Limits:
 
 
 def raised(limits: Limits, phase: Phase, granted: int) -> Limits:
-    """The limits with a slice that a person granted: it raises both the phase's and the run's (CONTRACT, gates)."""
+    """The limits with a slice that a person granted: it raises both the phase's and the run's."""
     own = limits.of(Scope.phase, phase) or 0
     return limits.model_copy(update={"phase": {**limits.phase, phase: own + granted}, "run": limits.run + granted})
 

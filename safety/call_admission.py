@@ -1,4 +1,4 @@
-"""Decides whether the next call of a model may be made: the one place where every breaker is asked (SPEC S11)."""
+"""Decides whether the next call of a model may be made: the one place where every breaker is asked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Decides at which sandbox level a tool may look at the code of a pull request (THREATS, the sandbox)."""
+"""Decides at which sandbox level a tool may look at the code of a pull request (docs/security.md, Sandbox)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Decides what people are asked about a review, and what its verdict is once they answered (SPEC S8)."""
+"""Decides what people are asked about a review, and what its verdict is once they answered."""
 
 from collections.abc import Mapping, Sequence
 
@@ -104,7 +104,7 @@ def answered(review: Review, gates: Sequence[Gate]) -> Review:
 def held(review: Review, gates: Sequence[Gate]) -> Review:
     """The answered review as it stands while gates wait, or after one of them was not passed.
 
-    A rejection is a failure; time that ran out, or a gate that waits, asks for a person (CONTRACT, conclusions).
+    A rejection is a failure; time that ran out, or a gate that waits, asks for a person (docs/contract.md, checks).
     """
     for state, conclusion in (
         (GateState.rejected, Conclusion.failure),

@@ -1,6 +1,6 @@
-"""Decides what becomes of a repository's memories at night: doubtful and unused ones go, the same is said once (M5).
+"""Decides what becomes of a repository's memories at night: doubtful and unused ones go, the same is said once.
 
-An episode that recurs becomes a pattern: a memory of what holds or what to do (SPEC M4). Nothing gains confidence by
+An episode that recurs becomes a pattern: a memory of what holds or what to do. Nothing gains confidence by
 that: only people and success give any.
 """
 
@@ -81,7 +81,7 @@ class Plan(BaseModel):
 
 
 class Pattern(BaseModel):
-    """A memory as a pattern (SPEC M4).
+    """A memory as a pattern.
 
     :param success_rate: the share of applications that helped, from 0 to 1; None: there were none yet.
     """

@@ -1,4 +1,4 @@
-"""Decides which memories give way where no more may live (SPEC M3): the least certain first, then the oldest.
+"""Decides which memories give way where no more may live: the least certain first, then the oldest.
 
 What people pinned stays. One comes for one: what a lowered maximum leaves too many is put in order at night.
 """

@@ -67,7 +67,7 @@ def weighed(
 
 
 def needs_approval(level: RiskLevel) -> bool:
-    """Whether the gate ``architecture_approval`` is asked (CONTRACT, gates)."""
+    """Whether the gate ``architecture_approval`` is asked (docs/contract.md, gates)."""
     return _rank(level) >= _rank(RiskLevel.high)
 
 

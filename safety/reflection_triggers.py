@@ -1,4 +1,4 @@
-"""Decides when Forge asks itself what it could learn, and when that would be idle or unsafe (SPEC M6)."""
+"""Decides when Forge asks itself what it could learn, and when that would be idle or unsafe."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Decides whether a finding that a comment carries is gone (DESIGN §6)."""
+"""Decides whether a finding that a comment carries is gone."""
 
 from collections.abc import Collection
 

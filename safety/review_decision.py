@@ -14,7 +14,7 @@ CONCLUSIONS = {
     Decision.require_human: Conclusion.action_required,
     Decision.unread: Conclusion.neutral,
 }
-"""CONTRACT, checks and conclusions."""
+"""The conclusion of ``Forge / review`` for each decision (docs/contract.md, checks)."""
 
 UNREAD = "source.unread"
 """The reason that names source which nobody read."""
@@ -38,7 +38,7 @@ def decide(
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
 ) -> Verdict:
-    """What the review decides (SPEC A4, A5). Nothing that failed, is missing or was not read counts as an approval.
+    """What the review decides. Nothing that failed, is missing or was not read counts as an approval.
 
     :param layers: every layer that was required or ran.
     :param in_history: credentials of earlier heads for which nobody has answered yet.

@@ -1,4 +1,4 @@
-"""Scores the risk of a change from 0 to 100, with every part of the score named (CONTRACT, Risk)."""
+"""Scores the risk of a change from 0 to 100, with every part of the score named (docs/contract.md, risk)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ _NO_TESTS = ("__init__.py", "conftest.py")  # they stand among tests
 
 
 def level(score: int) -> RiskLevel:
-    """CONTRACT: low 0–24, medium 25–49, high 50–74, critical 75–100."""
+    """Low 0–24, medium 25–49, high 50–74, critical 75–100."""
     for floor, name in ((75, RiskLevel.critical), (50, RiskLevel.high), (25, RiskLevel.medium)):
         if score >= floor:
             return name

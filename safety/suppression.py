@@ -10,7 +10,7 @@ from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.suppression import LEAST, Held, Past, TakenUp, Unseconded, Weight, Why, folder, shown
 
 HERE = 0.2
-"""What a dismissal takes from the confidence of its rule in the same folder (SPEC M3)."""
+"""What a dismissal takes from the confidence of its rule in the same folder."""
 
 ELSEWHERE = 0.1
 """What it takes in other folders of the repository: half, because a folder may be special."""
