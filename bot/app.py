@@ -212,7 +212,7 @@ def _cache(settings: Settings) -> DependencyCache | None:
 
 
 def _hide_own_secrets(settings: Settings) -> None:
-    """What this process must never say (invariant 11)."""
+    """What this process must never say."""
     OWN.learn(
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),

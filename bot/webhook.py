@@ -1,4 +1,4 @@
-"""The webhook door: read, verify, translate, make durable, then answer within milliseconds (CONTRACT, HTTP)."""
+"""The webhook door: read, verify, translate, make durable, then answer within milliseconds (docs/contract.md, HTTP)."""
 
 import asyncio
 import contextlib

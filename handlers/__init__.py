@@ -47,7 +47,7 @@ NOT_USED_YET = frozenset(
         "deployment_status",
     }
 )
-"""Events that later capabilities need and the App subscribes to already (SPEC W2)."""
+"""Events that later capabilities need and the App subscribes to already."""
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:

@@ -1,4 +1,4 @@
-"""Reads slash commands from a comment (CONTRACT, commands on GitHub): exactly the grammar, or a mistake."""
+"""Reads slash commands from a comment (docs/contract.md): exactly the grammar, or a mistake."""
 
 import re
 from collections.abc import Iterator, Mapping

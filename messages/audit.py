@@ -1,4 +1,4 @@
-"""Says in words what an event of the audit tells: what happened, who did it, why, with which words (SPEC S12)."""
+"""Says in words what an event of the audit tells: what happened, who did it, why, with which words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

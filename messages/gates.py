@@ -12,7 +12,7 @@ ESCALATED_LABEL = "forge: nobody answered"
 
 
 def check_name(gate: str) -> str:
-    """The name of a gate's check run (CONTRACT)."""
+    """The name of a gate's check run (docs/contract.md, checks)."""
     return f"Forge / gate: {gate}"
 
 

@@ -1,4 +1,4 @@
-"""What Forge answers in the thread of a finding to a person's words (SPEC M8)."""
+"""What Forge answers in the thread of a finding to a person's words."""
 
 from domain.review.findings import Finding
 from domain.text.escaping import prose

@@ -1,4 +1,4 @@
-"""Every cent accounted for (invariant 3 of the threat model): the books against themselves and against the limits."""
+"""Every cent accounted for (I3 in docs/threats.md): the books against themselves and against the limits."""
 
 from collections.abc import Mapping, Sequence
 

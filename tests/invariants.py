@@ -1,4 +1,4 @@
-"""What must hold after every attack and every fault (the invariants I1 to I7 of the threat model, as far as built)."""
+"""What must hold after every attack and every fault (I1 to I4 and I6 in docs/threats.md)."""
 
 import re
 from collections import Counter

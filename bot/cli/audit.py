@@ -1,4 +1,4 @@
-"""`forge audit`: who decided what, and what stopped whom, as a story, as JSON Lines or as CSV (SPEC S12)."""
+"""`forge audit`: who decided what, and what stopped whom, as a story, as JSON Lines or as CSV."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`forge halt` and `forge resume`: the operator's stop, which every process heeds (invariant 12)."""
+"""`forge halt` and `forge resume`: the operator's stop, which every process heeds."""
 
 import getpass
 

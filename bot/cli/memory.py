@@ -1,4 +1,4 @@
-"""`forge memory`: what Forge knows, for people to see, add to, put right and take away (SPEC M11)."""
+"""`forge memory`: what Forge knows, for people to see, add to, put right and take away."""
 
 import itertools
 import sys

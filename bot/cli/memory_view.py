@@ -53,7 +53,7 @@ def whole(story: Story, names: Mapping[int, str], now: datetime) -> Iterator[str
 
 
 def _recurred(shelved: Shelved, now: datetime) -> Iterator[str]:
-    """What makes a memory a pattern, if it is one (SPEC M4)."""
+    """What makes a memory a pattern, if it is one."""
     found = pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
     if found is not None:
         rate = "not applied yet" if found.success_rate is None else f"helped {found.success_rate:.0%} of the time"

@@ -1,4 +1,4 @@
-"""`forge metrics`: how well Forge does, week by week, with the trend (SPEC M10)."""
+"""`forge metrics`: how well Forge does, week by week, with the trend."""
 
 import json
 from collections.abc import Sequence

@@ -51,7 +51,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
 
     :param limits: where GitHub's orders to wait are kept across restarts.
     :param sleep: waits the given seconds; another one in tests.
-    :param stop: asked right before every write; raises when none may be made any more (invariant 12).
+    :param stop: asked right before every write; raises when none may be made any more.
     :param budget: counts the writes of each installation; None: those of this process only.
     """
 

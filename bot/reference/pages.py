@@ -40,7 +40,7 @@ testing:  {runner: sandbox}
 deploy:   {}
 audit:    {retention_days: 90}
 """
-"""Every key at its default: the sample of CONTRACT."""
+"""Every key at its default: the sample that the page begins with."""
 
 _INTRODUCTION = f"""\
 # Configuration
@@ -133,8 +133,8 @@ def _section(name: str, node: Schema) -> str:
         return "\n".join([*lines, *_table(node, ""), *_entries(node)])
     if "patternProperties" in node:
         [entry] = node["patternProperties"].values()
-        known = ", ".join(f"`{gate}` ({_who(standard)})" for gate, standard in STANDARD.items())
-        said = ["", f"Gates that Forge brings along, with the role each asks for at least: {known}."]
+        known = [f"- `{gate}`: {_who(standard)}" for gate, standard in STANDARD.items()]
+        said = ["", "Standard gates, with the role that each asks for at least:", "", *known]
         return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said, "", conditions.markdown()])
     return "\n".join(lines)
 

@@ -41,7 +41,7 @@ from tests.toolchain import toolchain
 
 ANSWER = 5.0  # seconds a model takes
 BAR = 0.05  # of a run, beyond the model
-LOOKS = 6  # for each task; with what it needs beside them it stays within the guards (SPEC S7)
+LOOKS = 6  # for each task; with what it needs beside them it stays within the guards
 MODEL, BETWEEN = "the model's own time", "queues and webhooks between steps"
 _OF_ISSUE, _OF_REVIEW, _OF_OTHERS, _WAITING = range(4)
 """Whose steps count first where several go on at once."""

@@ -1,4 +1,4 @@
-"""How long the validator takes for one file and for a diff of 1,000 files, against ``git apply --check`` (SPEC X11)."""
+"""How long the validator takes for one file and for a diff of 1,000 files, against ``git apply --check``."""
 
 import statistics
 import time

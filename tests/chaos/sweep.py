@@ -1,4 +1,4 @@
-"""Kills Forge at one point after the other and compares what is left on GitHub with an undisturbed run (SPEC P2)."""
+"""Kills Forge at one point after the other and compares what is left on GitHub with an undisturbed run."""
 
 import random
 import re

@@ -25,7 +25,7 @@ _HEAD = """\
 
 Written by `make chaos`. Each line: what was played how often (once undisturbed, then once for each point that was
 chosen), how many processes were killed with SIGKILL, how many points were not reached in three attempts because another
-workflow was quicker, and how often the end was not that of an undisturbed run, or an invariant of the threat model did
+workflow was quicker, and how often the end was not that of an undisturbed run, or an invariant of docs/threats.md did
 not hold.
 
 | what | points | played | kills | not reached | wrong |

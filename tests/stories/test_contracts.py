@@ -1,4 +1,4 @@
-"""Contracts are changed by one run at a time, and only where the plan names them (SPEC X10)."""
+"""Contracts are changed by one run at a time, and only where the plan names them."""
 
 import asyncio
 from datetime import timedelta

@@ -301,7 +301,7 @@ async def test_closed_while_it_waits(read: Story, model: ScriptedModel) -> None:
 
 
 async def test_a_planner_is_bounded_as_research_is(read: Story, model: ScriptedModel) -> None:
-    """A repository may want more turns for its tasks than is good for one that only reads (SPEC S7)."""
+    """A repository may want more turns for its tasks than is good for one that only reads."""
     asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
     model.when("Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
     await asked.says(asked.alice, "/forge plan")

@@ -1,4 +1,4 @@
-"""A plan that needs protected files: people let agents change exactly these, or none (SPEC X4, S8)."""
+"""A plan that needs protected files: people let agents change exactly these, or none."""
 
 import pytest
 from pydantic import JsonValue

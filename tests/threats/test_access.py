@@ -1,4 +1,4 @@
-"""Rows G5, G6 and G8 of the threat model: access is lost, names change, and people undo or stop what Forge says."""
+"""T-G5, T-G6 and T-G8 (docs/threats.md): access is lost, names change, and people undo or stop what Forge says."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rows B and D2 of the threat model: no budget is overrun, and every cent is accounted for, whatever dies when."""
+"""T-B and T-D2 (docs/threats.md): no budget is overrun, and every cent is accounted for, whatever dies when."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Attacks by slash command, as far as the parser decides them (threat model, rows P and O)."""
+"""Attacks by slash command, as far as the parser decides them (T-P and T-O in docs/threats.md)."""
 
 from typing import Any
 

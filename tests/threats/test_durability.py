@@ -1,4 +1,4 @@
-"""Rows D of the threat model: nothing is lost and nothing happens twice, whenever a process dies."""
+"""T-D (docs/threats.md): nothing is lost and nothing happens twice, whenever a process dies."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Rows F of the threat model: what a stranger sends from a fork, and takes away or exchanges while Forge looks."""
+"""T-F (docs/threats.md): what a stranger sends from a fork, and takes away or exchanges while Forge looks."""
 
 from pathlib import Path
 

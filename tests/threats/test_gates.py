@@ -84,7 +84,7 @@ async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: St
 
 @SQLITE
 async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(told: Story) -> None:
-    """CONTRACT: where nobody else has the role a gate asks for, the rule on authors is waived."""
+    """Where nobody else has the role a gate asks for, the rule on authors is waived."""
     scene = await opened(told)
     told.github.grant(scene.repository, scene.alice, "admin")
     told.github.revoke(scene.repository, scene.carol)

@@ -1,4 +1,4 @@
-"""Rows G of the threat model, and T-O4: GitHub fails, limits, repeats itself and changes under our feet."""
+"""T-G (docs/threats.md) and T-O4: GitHub fails, limits, repeats itself and changes under our feet."""
 
 import asyncio
 import time

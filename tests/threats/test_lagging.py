@@ -1,4 +1,4 @@
-"""GitHub's API lags seconds behind its webhooks: what an event told of is looked at again (threat model, T-W15)."""
+"""GitHub's API lags seconds behind its webhooks: what an event told of is looked at again (T-W15)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows L of the threat model: whatever a model or its provider does, a call ends in time, paid for, with a reason."""
+"""T-L (docs/threats.md): whatever a model or its provider does, a call ends in time, paid for, with a reason."""
 
 from collections.abc import AsyncGenerator
 

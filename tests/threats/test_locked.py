@@ -1,4 +1,4 @@
-"""In a locked conversation GitHub takes neither reactions nor comments of an App (threat model, T-G9)."""
+"""In a locked conversation GitHub takes neither reactions nor comments of an App (T-G9)."""
 
 from structlog.testing import capture_logs
 

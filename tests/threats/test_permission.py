@@ -1,4 +1,4 @@
-"""Rows P of the threat model: who may command is asked for at the moment of the act, by account and not by name."""
+"""T-P (docs/threats.md): who may command is asked for at the moment of the act, by account and not by name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows T of the threat model, as far as the model that reads a change goes: text of strangers has no power."""
+"""T-T (docs/threats.md), as far as the model that reads a change goes: text of strangers has no power."""
 
 import json
 import re
@@ -168,7 +168,7 @@ def test_t5_whatever_the_model_says_deterministic_results_stand(claims: list[Jso
 
 
 def test_t5_a_model_that_could_not_be_heard_is_no_approval():
-    """T-T5 and invariant 5."""
+    """T-T5: what tools found stands."""
     verdict = decide([], LOW, [LayerReport(layer=Layer.model, missing="scripted did not answer in time.")], ())
     assert verdict.decision is Decision.require_human
 

@@ -1,4 +1,4 @@
-"""A captured signed body is sent again under a new GUID, which GitHub does not sign (threat model, T-W14)."""
+"""A captured signed body is sent again under a new GUID, which GitHub does not sign (T-W14)."""
 
 from simulator.webhooks import Delivery
 from tests.stories.driver import Story

@@ -1,4 +1,4 @@
-"""Faults of the database, the disk and the host while Forge works (threat model, rows D)."""
+"""Faults of the database, the disk and the host while Forge works (T-D in docs/threats.md)."""
 
 import asyncio
 import os

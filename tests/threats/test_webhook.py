@@ -1,4 +1,4 @@
-"""Attacks on the webhook door: forged, replayed, malformed, oversized, out of order (threat model, rows W)."""
+"""Attacks on the webhook door: forged, replayed, malformed, oversized, out of order (T-W in docs/threats.md)."""
 
 import asyncio
 import contextlib

@@ -5,8 +5,7 @@
     3  bubblewrap  the same by namespaces: no network, nothing of the host but read-only system folders
 
 Levels 2 and 3 filter system calls and contain code of others. ``workspace.sandbox.probing`` finds out which of them
-work here.
-Figures and reasons for every flag are in the threat model.
+work here; docs/security.md says what each of them withstands.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a model proposes to remember, and what becomes of it (SPEC M6): junk is refused, what helps is kept."""
+"""What a model proposes to remember, and what becomes of it: junk is refused, what helps is kept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The arithmetic of confidence (SPEC M3), as a table and over random histories."""
+"""The arithmetic of confidence, as a table and over random histories."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a night makes of memories (SPEC M4, M5), decided and kept; however often it is begun, it ends the same."""
+"""What a night makes of memories, decided and kept; however often it is begun, it ends the same."""
 
 from collections import Counter
 from collections.abc import Sequence

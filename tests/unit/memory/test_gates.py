@@ -1,4 +1,4 @@
-"""Gates in the database: asked once, decided once whoever races, and closed by time that counts in UTC alone (S9)."""
+"""Gates in the database: asked once, decided once whoever races, and closed by time that counts in UTC alone."""
 
 import asyncio
 import os

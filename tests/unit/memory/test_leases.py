@@ -1,4 +1,4 @@
-"""Contracts are held by one run at a time, for 300 s unless renewed, and a token tells who came later (SPEC X10)."""
+"""Contracts are held by one run at a time, for 300 s unless renewed, and a token tells who came later."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

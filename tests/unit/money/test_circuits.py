@@ -1,4 +1,4 @@
-"""The error-rate breaker through the purse: it trips by stored outcomes, and one trial of all closes it or not (S6)."""
+"""The error-rate breaker through the purse: it trips by stored outcomes, and one trial of all closes it or not."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""No order in which concurrent runs reserve, settle, die and are granted slices overruns a budget (S4, invariant 3)."""
+"""No order in which concurrent runs reserve, settle, die and are granted slices overruns a budget."""
 
 import asyncio
 import uuid

@@ -123,7 +123,7 @@ def test_a_person_is_asked_at_four_fifths_where_one_can_help(totals: Totals, fit
     ],
 )
 def test_the_usual_numbers_of_each_phase(phase: Phase, wanted: float):
-    """SPEC S4: 5, 10, 2, 3 and 2 USD, of which four fifths can be spent before anybody is asked."""
+    """5, 10, 2, 3 and 2 USD, of which four fifths can be spent before anybody is asked."""
     assert refusal(micro(wanted), Totals(), Limits(), phase) is None
     refused = refusal(micro(wanted) + 1, Totals(), Limits(), phase)
     assert refused is not None

@@ -1,4 +1,4 @@
-"""Who may do what: CONTRACT's tables, one case per row, each with who may and who may not."""
+"""Who may do what: the tables of docs/contract.md, one case per row, each with who may and who may not."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""When Forge looks back on a run, and when it does not (SPEC M6)."""
+"""When Forge looks back on a run, and when it does not."""
 
 from datetime import UTC, datetime
 
