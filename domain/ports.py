@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from pydantic import JsonValue
-
 from domain.github.checks import CheckRun, CheckRunRef
 from domain.github.commits import Signature
 from domain.github.conversation import CommentEdit, CommentRef, Reaction, ReviewThread, ThumbGiven
@@ -332,17 +330,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Now, with time zone UTC."""
-        ...
-
-
-class Journal(Protocol):
-    """Remembers the answers of steps, so that a step which completed is never repeated after a crash."""
-
-    async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
-        """The answer of ``call``, from the journal if this step of this run completed before.
-
-        :param key: name of the step, for people and for the audit; steps are matched by order.
-        """
         ...
 
 

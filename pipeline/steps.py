@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import structlog
@@ -30,11 +31,7 @@ STUBBORN = 200
 
 async def durable(name: str, call: Call) -> dict[str, Any]:
     """A :data:`Durable` step; steps are matched by order, the name is for people."""
-
-    def step() -> Awaitable[dict[str, Any]]:
-        return cast(Awaitable[dict[str, Any]], DBOS.run_step_async({"name": name}, call))
-
-    return await noted(step)
+    return await noted(cast(Call, partial(DBOS.run_step_async, {"name": name}, call)))
 
 
 async def noted(operation: Callable[[], Awaitable[T]]) -> T:

@@ -1,24 +1,28 @@
 """Journals steps and decides, by class of error, whether a step is repeated, waits or ends."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any, cast
+from functools import cache, partial
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 from dbos import DBOS
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
 from memory.runs import waits
 from pipeline.context import Services
-from pipeline.steps import Call, interrupted, noted
+from pipeline.steps import interrupted, noted
 
 WAKE = "wake"  # topic of the message that ends a wait
 _LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
 _BACKSTOP = timedelta(minutes=5)
 _HALT = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
 _NAP = 10.0  # seconds; whoever pauses for longer can be woken
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Parked(asyncio.CancelledError):
@@ -56,15 +60,21 @@ class WorkflowJournal:
         self._waiting = waiting
         self._pauses = services.pauses if pauses is None else pauses
 
-    async def step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
-        """See :class:`domain.ports.Journal`.
+    async def step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
+        """What a call answers, or answered when this step of this workflow completed before.
 
+        :param key: names the step, for people and the audit; steps are matched by order. Never renamed.
+        :param call: says in its annotation what it answers: the journal keeps that as JSON and reads it back.
         :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
         """
+        return await self.step_as(_kind_of(call), key, partial(call, *arguments))
+
+    async def step_as(self, kind: type[T], key: str, call: Callable[[], Awaitable[T]]) -> T:
+        """A step whose type of answer only its caller knows; see :meth:`step`."""
         pauses, looks = iter(self._pauses), iter(self._services.lag)
         while True:
             try:
-                return await self.once(key, call)
+                return await self._once(kind, key, call)
             except RateLimited as limit:
                 await self._wait(limit.until, limit.message)
             except Halted as halt:
@@ -76,19 +86,19 @@ class WorkflowJournal:
                     raise
                 await self._pause(pause, error.message)
 
-    async def listed(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> list[JsonValue]:
-        """A step that answers a list; see :meth:`step`."""
-        return cast(list[JsonValue], await self.step(key, call))
-
-    async def once(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+    async def once(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
         """A step that is not repeated when it fails, for what can wait or be done by somebody else.
 
         :raises ForgeError: the step's own error.
         """
-        answer = await self._services.durable(key, _kept(call))
+        return await self._once(_kind_of(call), key, partial(call, *arguments))
+
+    async def _once(self, kind: type[T], key: str, call: Callable[[], Awaitable[T]]) -> T:
+        adapter = _adapter(kind)
+        answer = await self._services.durable(key, partial(_record, adapter, call))
         if "error" in answer:
             raise from_json(answer)
-        return cast(JsonValue, answer["value"])
+        return adapter.validate_python(answer["value"])
 
     async def does(self, change: str) -> bool:
         """Whether this workflow does what a version changed here: not where an earlier version went on from here.
@@ -111,10 +121,10 @@ class WorkflowJournal:
         :param why: for people.
         """
         began = await self.step("what time it is", self._now)
-        await self._wait(datetime.fromisoformat(str(began)) + by, why)
+        await self._wait(began + by, why)
 
-    async def _now(self) -> JsonValue:
-        return self._services.clock.now().isoformat()
+    async def _now(self) -> datetime:
+        return self._services.clock.now()
 
     async def _wait(self, until: datetime, why: str) -> None:
         """Wait for a moment, or until somebody ends the wait, without a place in the queue meanwhile.
@@ -123,7 +133,7 @@ class WorkflowJournal:
             what was done, and looks here again.
         """
         leaves = await self.does(_LEAVES)
-        await self.step("wait", lambda: self._begin_waiting(until, why))
+        await self.step("wait", self._begin_waiting, until, why)
         while not await self._is_time(leaves=leaves):
             if not leaves:  # it began to wait under a version whose workflows kept their places
                 left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
@@ -134,36 +144,46 @@ class WorkflowJournal:
         """:raises Parked: it is not, says the clock itself and not only the journal of an earlier execution."""
         is_new = False
 
-        async def look() -> JsonValue:
+        async def look() -> bool:
             nonlocal is_new
             is_new = True
             return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
 
-        is_time = bool(await self.step("is it time", look))
+        is_time = await self.step("is it time", look)
         if is_new and leaves and not is_time:
             raise Parked
         return is_time
 
-    async def _begin_waiting(self, until: datetime, why: str) -> JsonValue:
+    async def _begin_waiting(self, until: datetime, why: str) -> None:
         await self._waiting(why)
         await waits.add(self._services.database, self.workflow_id, until, why)
-        return None
 
-    async def _end_waiting(self) -> JsonValue:
+    async def _end_waiting(self) -> None:
         await waits.remove(self._services.database, self.workflow_id)
         await self._waiting(None)
-        return None
 
 
-def _kept(call: Callable[[], Awaitable[JsonValue]]) -> Call:
-    """The call with its answer or its error as the journal keeps it; mistakes of ours are not kept but raised."""
+async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> dict[str, Any]:
+    """The answer of a call or its error as the journal keeps it; mistakes of ours are not kept but raised."""
+    try:
+        return {"value": adapter.dump_python(await call(), mode="json", warnings="error")}
+    except DatabaseUnavailable as error:
+        raise interrupted(error) from error
+    except ForgeError as error:
+        return dict(to_json(error))
 
-    async def journaled() -> dict[str, Any]:
-        try:
-            return {"value": await call()}
-        except DatabaseUnavailable as error:
-            raise interrupted(error) from error
-        except ForgeError as error:
-            return dict(to_json(error))
 
-    return journaled
+def _kind_of(call: Callable[..., Awaitable[T]]) -> type[T]:
+    """What a call answers, by its annotation.
+
+    :raises TypeError: it says nothing.
+    """
+    while isinstance(call, partial):
+        call = call.func
+    kind = inspect.get_annotations(call).get("return", JsonValue)
+    return cast(type[T], kind)
+
+
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind)

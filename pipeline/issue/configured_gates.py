@@ -1,9 +1,6 @@
 """Asks in the run of an issue what the repository itself wants people to be asked in its phases."""
 
 from collections.abc import Mapping
-from functools import partial
-
-from pydantic import JsonValue
 
 from domain.config.conditions.evaluation import Value
 from domain.config.configuration import Configuration
@@ -48,10 +45,7 @@ class OwnGates:
         """
         if not has_own(phase, self._configuration) or not await self._journal.does("phases have gates of their own"):
             return None
-        answered = await self._journal.listed(
-            f"ask what {phase.value} asks", partial(self._ask, phase, turn, about, known or {})
-        )
-        asked = [Gate.model_validate(each) for each in answered]
+        asked = await self._journal.step(f"ask what {phase.value} asks", self._ask, phase, turn, about, known or {})
         refused = next((gate for gate in asked if gate.state in REFUSED), None)
         if refused is not None:
             spent = (await reservations.of_run(self._services.database, self._run.id)).amount
@@ -61,14 +55,13 @@ class OwnGates:
             raise AtGate(waiting)
         return None
 
-    async def _ask(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> JsonValue:
+    async def _ask(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> list[Gate]:
         if await phases.is_left(self._services.database, self._run, phase, turn):
             return []
         before = await gates.of_run(self._services.database, self._run.id)
         facts = {**await self._known(), **known}
         wanted = own(phase, self._configuration, facts, phase.value, about, known=before)
-        live = [await ask(self._services, self._run, each) for each in wanted]
-        return [gate.model_dump(mode="json") for gate in live]
+        return [await ask(self._services, self._run, each) for each in wanted]
 
     async def _known(self) -> Mapping[str, Value]:
         return {

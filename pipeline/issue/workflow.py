@@ -107,9 +107,7 @@ class IssueRun(Running):
         """Implement, propose, and mend what the review and the tests find, as far as that goes now."""
         await self._enter(Phase.implementation)
         built = await implementing.carry_out()
-        bounces = [
-            Bounce.model_validate(each) for each in await self._journal.listed("what was sent back", self._known)
-        ]
+        bounces = await self._journal.step("what was sent back", self._known)
         for turn, bounce in enumerate(bounces, 2):
             await self._enter(Phase.implementation, turn)
             built = await implementing.mend(built, bounce)
@@ -267,10 +265,8 @@ class IssueRun(Running):
             await show_all(services, run)
         return await self._move(ended.state, ended.reason)
 
-    async def _known(self) -> JsonValue:
-        return [
-            each.model_dump(mode="json") for each in await checkpoints.sent_back(self._services.database, self._run)
-        ]
+    async def _known(self) -> list[Bounce]:
+        return [*await checkpoints.sent_back(self._services.database, self._run)]
 
     async def _send_back(self, bounce: Bounce, count: int) -> JsonValue:
         """With what was asked about the head that is mended now; slices are about none."""

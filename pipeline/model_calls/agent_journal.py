@@ -1,9 +1,8 @@
 """Takes the steps of an agent's loop in a run: each journaled, and each answer of the model paid for once."""
 
 from collections.abc import Awaitable, Sequence
-from functools import partial
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from agents.llm.context import Told
 from agents.llm.models import LanguageModel
@@ -50,16 +49,15 @@ class AgentSteps:
 
     async def earlier(self) -> Sequence[Exchange]:
         """What this run did of it before it waited for something else."""
-        found = await self._journal.listed(f"done before: {self._assignment.key}", self._done_before)
-        return [Exchange.model_validate(each) for each in found]
+        return await self._journal.step(f"done before: {self._assignment.key}", self._done_before)
 
-    async def _done_before(self) -> JsonValue:
+    async def _done_before(self) -> list[Exchange]:
         kept = await model_answers.acted_on(self._services.database, self._run)
         past: list[Exchange] = []
         while (done := kept.get(self._name(past))) is not None:
             results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
             past.append(Exchange(turn=Turn.model_validate(done.value), results=results))
-        return [each.model_dump(mode="json") for each in past]
+        return past
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
@@ -73,10 +71,9 @@ class AgentSteps:
 
     async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
         key = f"act: {self._assignment.key} {len(past) + 1}"
-        answer = await self._journal.step(key, partial(self._act, self._name(past), turn, use))
-        return Exchange.model_validate(answer)
+        return await self._journal.step(key, self._act, self._name(past), turn, use)
 
-    async def _act(self, name: str, turn: Turn, use: Use) -> JsonValue:
+    async def _act(self, name: str, turn: Turn, use: Use) -> Exchange:
         exchange = Exchange(turn=turn, results=tuple(await use()))
         used = [
             Used(use.tool, result.text, result.is_error, result.reason, result.seconds)
@@ -85,7 +82,7 @@ class AgentSteps:
         await model_answers.acted(
             self._services.database, self._run, self._phase, name, used, self._services.clock.now()
         )
-        return exchange.model_dump(mode="json")
+        return exchange
 
     def _name(self, past: Sequence[Exchange]) -> str:
         return named(self._assignment, past, self._schema, self._model)

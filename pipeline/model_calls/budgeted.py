@@ -4,14 +4,12 @@ import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import TypeVar, cast
-
-from pydantic import JsonValue
+from typing import TypeVar
 
 from agents.llm.ask import Paid
 from agents.llm.context import Told
 from domain.config.configuration import Configuration
-from domain.gates import Gate, GateState
+from domain.gates import GateState
 from domain.money import Refusal
 from domain.ports import Purse
 from domain.runs.run import Phase, Run
@@ -33,9 +31,9 @@ Call = Callable[[Purse, Told, Keep[P]], Awaitable[P]]
 """Calls the model with this money, told this beside its task, and has its answer kept before it is paid for."""
 
 
-def _shown(answer: Paid) -> dict[str, JsonValue]:
+def _redact(answer: P) -> P:
     """The answer without what a provider repeats of our own, which is not even kept."""
-    return cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
+    return type(answer).model_validate(OWN.values(answer.model_dump(mode="json")))
 
 
 class Paying:
@@ -84,39 +82,36 @@ class Paying:
         :raises AtGate: if it waits for that person.
         """
         while True:
-            answer = kind.model_validate(
-                await self._journal.step(f"ask: {key}", lambda: self._answer(name, kind, call, self.purse, self._phase))
+            answer = await self._journal.step_as(
+                kind, f"ask: {key}", partial(self._answer, name, kind, call, self.purse, self._phase)
             )
             if answer.refusal is None or answer.refusal.gate is None:
                 return answer
-            stored = await self._journal.step("ask a person", partial(self._ask_person, answer.refusal))
-            gate = Gate.model_validate(stored)
-            if gate.is_waiting:
+            gate = await self._journal.step("ask a person", self._watch.asked, answer.refusal)
+            if gate is not None and gate.is_waiting:
                 raise AtGate(gate)
-            if gate.state is not GateState.approved:
+            if gate is None or gate.state is not GateState.approved:
                 return answer
 
     async def ask_beside(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
         """An answer to what is asked beside the run: with the money for that, told nothing, and refused it stays so."""
-
-        return kind.model_validate(
-            await self._journal.step(
-                f"ask: {key}", lambda: self._answer(name, kind, call, self._beside, Phase.reflection)
-            )
+        return await self._journal.step_as(
+            kind, f"ask: {key}", partial(self._answer, name, kind, call, self._beside, Phase.reflection)
         )
 
-    async def _answer(self, name: str, kind: type[P], call: Call[P], money: Purse, phase: Phase) -> JsonValue:
+    async def _answer(self, name: str, kind: type[P], call: Call[P], money: Purse, phase: Phase) -> P:
         """What the model says, or what it said in this run before; or what stopped it from being asked."""
-        services = self._services
-        known = await model_answers.find(services.database, self._run, name)
-        if known is not None and known.get("problem") is None:
+        database, now = self._services.database, self._services.clock.now
+        stored = await model_answers.find(database, self._run, name)
+        if stored is not None and stored.get("problem") is None:
             if self._memory is not None:
-                await self._memory.named_in(json.dumps(known))
-            await self._note(name, kind.model_validate(known), phase)
+                await self._memory.named_in(json.dumps(stored))
+            known = kind.model_validate(stored)
+            await self._note(name, known, phase)
             return known
 
         async def keep(answer: P) -> None:
-            await model_answers.keep(services.database, self._run, name, _shown(answer), services.clock.now())
+            await model_answers.keep(database, self._run, name, _redact(answer).model_dump(mode="json"), now())
 
         told = await self._told()
         answer = await call(money, told, keep)
@@ -125,7 +120,7 @@ class Paying:
             await self._note(name, answer, phase)
         if self._memory is not None and told.lessons:
             await self._memory.named_in(answer.model_dump_json())
-        return _shown(answer)
+        return _redact(answer)
 
     async def _note(self, name: str, answer: Paid, phase: Phase) -> None:
         """Tell of one iteration: what it cost is told where it was paid."""
@@ -137,10 +132,6 @@ class Paying:
     async def _told(self) -> Told:
         lessons = () if self._memory is None else tuple(await self._memory.lessons(self._beside))
         return Told(conditions=await self._watch.conditions(), lessons=lessons)
-
-    async def _ask_person(self, refusal: Refusal) -> JsonValue:
-        gate = await self._watch.asked(refusal)
-        return None if gate is None else gate.model_dump(mode="json")
 
     def _stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
         """Asked before every call: who is halted, paused or lost the pull request spends nothing.

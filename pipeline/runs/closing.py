@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
-from typing import cast
 
 import structlog
 from dbos import DBOS, EnqueueOptions
-from pydantic import JsonValue
 
 from domain.errors import ForgeError
 from domain.runs.run import ReasonCode, Run, RunState
@@ -58,25 +56,22 @@ async def say(services: Services, workflow_id: str, run: Run) -> str:
     """Close what shows a run that ended, and what it asked; how that went."""
     journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
 
-    async def close() -> JsonValue:
+    async def close() -> None:
         await close_sign(services, run)
-        return None
 
-    async def find() -> JsonValue:
-        return [[gate_id, part.value] for gate_id, part in await ask.unshown(services, run)]
-
-    async def close_part(gate_id: str, part: str) -> JsonValue:
-        await ask.close(services, gate_id, ask.Part(part))
-        return None
+    async def find() -> list[tuple[str, ask.Part]]:
+        return [*await ask.unshown(services, run)]
 
     is_said = await _said(journal, run, "close the check", close)
-    for gate_id, part in cast(list[list[str]], await journal.listed("what is not shown", find)):
+    for gate_id, part in await journal.step("what is not shown", find):
         # Each in a step of its own: where much is to be closed, none of it is written twice.
-        is_said &= await _said(journal, run, f"close the {part} of a gate", partial(close_part, gate_id, part))
+        is_said &= await _said(
+            journal, run, f"close the {part.value} of a gate", partial(ask.close, services, gate_id, part)
+        )
     return "said" if is_said else "unsaid"
 
 
-async def _said(journal: WorkflowJournal, run: Run, key: str, last_word: Callable[[], Awaitable[JsonValue]]) -> bool:
+async def _said(journal: WorkflowJournal, run: Run, key: str, last_word: Callable[[], Awaitable[None]]) -> bool:
     """Whether a last word was said, however long that took."""
     try:
         await journal.step(key, last_word)
