@@ -10,11 +10,11 @@ Write `/forge VERB …` in a comment on a pull request, in the body of a review,
 generated from the code; `/forge help` answers with the same table.
 
 - **One command per line, at the start of the line.** Several lines are several commands, carried out in their order.
-- **Only what is said commands.** Quotes, code, headings, links, HTML comments and edited comments never do, and neither
-  does an App: not a bot, not Forge.
-- **Who may** is asked from GitHub at the moment of the command (read < triage < write < maintain < admin). Accounts are
-  compared by their number, so a login that was registered again has no rights.
-- Every command is acknowledged with 👀 and gets **one answer** per comment, a refusal and a typing mistake, too.
+- **Only plain text counts.** Quotes, code, headings, links, HTML comments, edited comments and comments by Apps are
+  ignored.
+- **Permissions** are checked with GitHub when the command arrives (read < triage < write < maintain < admin). Accounts
+  are compared by their number, so a login that was registered again has no rights.
+- Every command is acknowledged with 👀 and gets **one answer** per comment, including refusals and typing mistakes.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
 - Resolving a finding's thread without changing the line dismisses it as well, if whoever resolves it may dismiss. A
   critical security finding is dismissed by command only, and never by the author of the change.
@@ -29,7 +29,7 @@ def markdown() -> str:
     """The page for people."""
     working = [_row(entry) for entry in ENTRIES.values() if entry.works]
     later = [f"- {code(f'/forge {entry.usage}')}: {entry.meaning}" for entry in ENTRIES.values() if not entry.works]
-    head = ["## Working now", "", "| command | who at least | meaning |", "| --- | --- | --- |"]
+    head = ["## Working now", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
     then = ["", "## Understood, and answered with “not available yet”", ""]
     return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])
 
