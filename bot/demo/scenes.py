@@ -113,7 +113,7 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
     )
     asked = await stage.watch(repository, head, name=gate_texts.check_name(name))
     waited = asked.conclusion == "action_required"
-    stage.show_check(asked)
+    await stage.reply(lambda: github.comments(pull))  # an answer counts once the question's comment is there
 
     stage.step("The author approves their own change")
     await stage.write(author.login, pull, f"/forge approve {name}")
